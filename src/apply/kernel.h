@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Kernel: the one door through which apply reads and writes /sys and /proc. Behind it is the real kernel, a
+ * test's root directory, or the simulated kernel of tests/unit/sim-kernel.c. */
+
+#include "basic/util.h"
+
+typedef struct Kernel Kernel;
+
+struct Kernel {
+        /* One line of a file, without the newline, to be freed by the caller. Negative errno. */
+        int (*read)(Kernel *k, const char *path, char **ret);
+        /* One write(2) on a freshly opened file. Negative errno as the kernel gives it. */
+        int (*write)(Kernel *k, const char *path, const char *value);
+        /* Monotonic time in microseconds. */
+        uint64_t (*now)(Kernel *k);
+        void *userdata;
+};
+
+/* The real one; below root where that is not NULL (ordinary files then stand for the kernel's). */
+Kernel kernel_real(const char *root);
+
+int kernel_read_u64(Kernel *k, const char *path, uint64_t *ret);
+/* A "Name:   123 kB" line of /proc/meminfo, in bytes. */
+int kernel_read_meminfo(Kernel *k, const char *name, uint64_t *ret);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Report: an Outcome in words, for `systemctl status`, the journal and hugepagesctl. */
+
+#include "apply/apply.h"
+
+/* The status line (§3.8): "2M 4096/4096 (8G) · 1G 7/8 (7G) on 2 nodes · THP never · degraded: vm short by
+ * 1 × 1G on node1". NULL when out of memory. */
+char *report_status_line(const Outcome *o);
+
+/* "pool db: 4096 × 2M (8G) reserved: node0 2048, node1 2048", or with "short by …: REASON". */
+char *report_pool_line(const Outcome *o, const OutcomePool *p);
+
+/* "vm short by 1 × 1G on node1", "db dropped for an error"; NULL with 0 where the pool is full. */
+int report_pool_shortage(const Outcome *o, const OutcomePool *p, char **ret);
