@@ -26,7 +26,7 @@ void diag_add(Diagnostics *d, Severity severity, Source source, const char *form
                 return;
         if (GROW_ARRAY(d->items, d->n) < 0)
                 return;
-        d->items[d->n++] = (Diagnostic) {
+        d->items[d->n++] = (Diagnostic){
                 .severity = severity,
                 .file = TAKE_PTR(file),
                 .line = source.line,
@@ -66,7 +66,8 @@ void diag_sort(Diagnostics *d) {
                         size_t middle = MIN(start + width, d->n), end = MIN(start + 2 * width, d->n);
 
                         for (size_t i = start, j = middle, k = start; k < end; k++)
-                                to[k] = i < middle && (j >= end || diagnostic_compare(&from[i], &from[j]) <= 0)
+                                to[k] = i < middle && (j >= end ||
+                                                       diagnostic_compare(&from[i], &from[j]) <= 0)
                                                 ? from[i++]
                                                 : from[j++];
                 }
@@ -101,5 +102,5 @@ void diag_done(Diagnostics *d) {
                 free(d->items[i].message);
         }
         free(d->items);
-        *d = (Diagnostics) {};
+        *d = (Diagnostics){};
 }

@@ -159,7 +159,8 @@ int root_readlink(const char *root, const char *path, char **ret) {
                 return fd;
         n = readlinkat(fd, "", buffer, sizeof(buffer));
         if (n < 0)
-                return errno == ENOENT ? -EINVAL : -errno; /* an O_PATH descriptor of what is no link: ENOENT */
+                return errno == ENOENT ? -EINVAL
+                                       : -errno; /* an O_PATH descriptor of what is no link: ENOENT */
         if ((size_t) n >= sizeof(buffer))
                 return -ENAMETOOLONG;
         *ret = strndup(buffer, (size_t) n);

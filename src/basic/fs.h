@@ -9,6 +9,13 @@
 
 #include "basic/util.h"
 
+static inline void closedirp(DIR **d) {
+        if (*d)
+                closedir(*d);
+}
+
+#define _cleanup_closedir_ _cleanup_(closedirp)
+
 /* The value of $HUGEPAGES_ROOT, without trailing slashes; NULL where it is unset, empty or "/". It must be
  * an absolute path: anything else gives -EINVAL. *ret is to be freed by the caller. */
 int root_from_environment(char **ret);

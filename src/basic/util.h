@@ -21,31 +21,36 @@
 
 #define ELEMENTSOF(x) (sizeof(x) / sizeof((x)[0]))
 
-#define MIN(a, b)                                                                                             \
-        ({                                                                                                    \
-                __typeof__(a) _min_a = (a);                                                                   \
-                __typeof__(b) _min_b = (b);                                                                   \
-                _min_a < _min_b ? _min_a : _min_b;                                                            \
+/* Names made unique, so that MIN(a, MIN(b, c)) shadows nothing. */
+#define _CONCATENATE(x, y) x##y
+#define CONCATENATE(x, y) _CONCATENATE(x, y)
+#define _MIN(id, a, b)                                                                                      \
+        ({                                                                                                  \
+                __typeof__(a) CONCATENATE(_a, id) = (a);                                                    \
+                __typeof__(b) CONCATENATE(_b, id) = (b);                                                    \
+                CONCATENATE(_a, id) < CONCATENATE(_b, id) ? CONCATENATE(_a, id) : CONCATENATE(_b, id);      \
         })
-#define MAX(a, b)                                                                                             \
-        ({                                                                                                    \
-                __typeof__(a) _max_a = (a);                                                                   \
-                __typeof__(b) _max_b = (b);                                                                   \
-                _max_a > _max_b ? _max_a : _max_b;                                                            \
+#define _MAX(id, a, b)                                                                                      \
+        ({                                                                                                  \
+                __typeof__(a) CONCATENATE(_a, id) = (a);                                                    \
+                __typeof__(b) CONCATENATE(_b, id) = (b);                                                    \
+                CONCATENATE(_a, id) > CONCATENATE(_b, id) ? CONCATENATE(_a, id) : CONCATENATE(_b, id);      \
         })
+#define MIN(a, b) _MIN(__COUNTER__, a, b)
+#define MAX(a, b) _MAX(__COUNTER__, a, b)
 
-#define TAKE_PTR(p)                                                                                           \
-        ({                                                                                                    \
-                __typeof__(p) _take_p = (p);                                                                  \
-                (p) = NULL;                                                                                   \
-                _take_p;                                                                                      \
+#define TAKE_PTR(p)                                                                                         \
+        ({                                                                                                  \
+                __typeof__(p) _take_p = (p);                                                                \
+                (p) = NULL;                                                                                 \
+                _take_p;                                                                                    \
         })
 
 /* Makes TYPEp(), usable with _cleanup_(), out of a function that frees a pointer to TYPE. */
-#define DEFINE_CLEANUP(type, func)                                                                            \
-        static inline void func##p(type **p) {                                                                \
-                if (*p)                                                                                       \
-                        func(*p);                                                                             \
+#define DEFINE_CLEANUP(type, func)                                                                          \
+        static inline void func##p(type **p) {                                                              \
+                if (*p)                                                                                     \
+                        func(*p);                                                                           \
         }
 
 static inline void freep(void *p) {

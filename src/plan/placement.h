@@ -6,12 +6,12 @@
 #include "basic/util.h"
 
 typedef struct PlacementPool {
-        uint64_t want;                 /* pages; for explicit pools the sum of node_want */
-        const bool *allowed;           /* by node */
-        const uint64_t *node_want;     /* explicit per-node amounts, or NULL */
-        const uint64_t *preferred;     /* where its pages are now or were planned, or NULL: kept if possible */
-        uint64_t *placed;              /* out, by node */
-        uint64_t total;                /* out, the sum of placed */
+        uint64_t want;             /* pages; for explicit pools the sum of node_want */
+        const bool *allowed;       /* by node */
+        const uint64_t *node_want; /* explicit per-node amounts, or NULL */
+        const uint64_t *preferred; /* where its pages are now or were planned, or NULL: kept if possible */
+        uint64_t *placed;          /* out, by node */
+        uint64_t total;            /* out, the sum of placed */
 } PlacementPool;
 
 typedef struct PlacementNode {

@@ -14,15 +14,19 @@
 
 typedef struct PlanPool {
         const Pool *pool;
-        size_t size_index;  /* in Host.sizes */
-        bool explicit_nodes; /* per-node amounts: never moved to another node */
-        bool *allowed;      /* by node index */
-        uint64_t requested; /* pages, headroom included, before any cut */
-        uint64_t granted;   /* pages that KeepFree= leaves room for */
-        uint64_t planned;   /* pages placed on nodes; ≤ granted ≤ requested */
+        size_t size_index;        /* in Host.sizes */
+        bool explicit_nodes;      /* per-node amounts: never moved to another node */
+        bool *allowed;            /* by node index */
+        bool rest;                /* Size=rest: requested is what there was to be had */
+        uint64_t requested;       /* pages, headroom included, before any cut */
+        uint64_t granted;         /* pages that KeepFree= leaves room for */
+        uint64_t planned;         /* pages placed on nodes; ≤ granted ≤ requested */
         uint64_t *node_requested; /* by node index; explicit_nodes only, else NULL */
         uint64_t *node_planned;   /* by node index; adds up to planned */
-        char *cut;          /* why planned < requested, one sentence; NULL where nothing was cut */
+        uint64_t *node_prior;     /* by node index; what the last run of this boot gave it, or NULL */
+        uint64_t missing;         /* pages asked of nodes that do not exist or have no memory */
+        unsigned missing_node;    /* the first of these nodes */
+        char *cut;                /* why planned < requested, one sentence; NULL where nothing was cut */
 } PlanPool;
 
 typedef enum WriteKind {
@@ -40,6 +44,7 @@ typedef struct PlanWrite {
         size_t node_index; /* POOL: in Host.nodes */
         uint64_t pages;    /* POOL: value as a number */
         bool lowers;       /* POOL: fewer pages than now */
+        bool before_pools; /* KNOB: must be set before pages are reserved */
 } PlanWrite;
 
 /* A page size on a node, over all pools. */
@@ -60,14 +65,13 @@ typedef struct Plan {
         const Host *host;
         PlanPool *pools; /* those that are not dropped, in reading order */
         size_t n_pools;
-        PlanNode *nodes; /* [size_index * n_nodes + node_index] */
+        PlanNode *nodes;   /* [size_index * n_nodes + node_index] */
         PlanWrite *writes; /* in the order in which they would happen; none that would change nothing */
         size_t n_writes;
         PlanWrite *settings; /* every knob and overcommit limit that is declared, changed or not */
         size_t n_settings;
-        uint64_t keep_free;  /* bytes, resolved */
-        uint64_t room;       /* bytes that new pages may take at this moment */
-        bool only_unplaceable; /* no pool could be used */
+        uint64_t keep_free; /* bytes, resolved */
+        uint64_t room;      /* bytes that pages may take beyond those there are, now */
 } Plan;
 
 /* What depends on more than the drop-ins and is therefore told here: a page size that the kernel lacks, a
@@ -102,8 +106,8 @@ static inline PlanNode *plan_node(const Plan *p, size_t size_index, size_t node_
 /* The bytes a pool asks for, headroom included, from the drop-ins and constants of this boot alone (node
  * sizes): what the generator writes as a mount's limit. UINT64_MAX for Size=rest, which is known only when
  * pages are reserved. page_size is the pool's, resolved. -EINVAL where it cannot be said. */
-int pool_requested_bytes(const Pool *pool, const Host *host, int (*pci_node)(void *, const char *), void *userdata,
-                         uint64_t page_size, uint64_t *ret);
+int pool_requested_bytes(const Pool *pool, const Host *host, int (*pci_node)(void *, const char *),
+                         void *userdata, uint64_t page_size, uint64_t *ret);
 
 /* Who has what: hands the persistent pages that host (newer than the plan's) has to the plan's pools, in the
  * order of cuts, each as near to its planned nodes as there are pages. reserved has room for n_pools ×
