@@ -26,14 +26,14 @@ typedef enum Tristate {
 
 typedef enum AmountType {
         AMOUNT_UNSET,
-        AMOUNT_BYTES,         /* 8G */
-        AMOUNT_PAGES,         /* Pages=4096 */
-        AMOUNT_PERCENT,       /* 25%, in hundredths of a percent */
-        AMOUNT_REST,          /* rest: what KeepFree= and the other pools leave */
-        AMOUNT_NODES_BYTES,   /* 0:4G,1-3:12G */
-        AMOUNT_NODES_PAGES,   /* Pages=0:1024,1-3:512 */
-        AMOUNT_INFINITY,      /* infinity: no limit ([Mount] Size=) */
-        AMOUNT_WHOLE_POOL,    /* pool: all of the pool ([Mount] Reserve=) */
+        AMOUNT_BYTES,       /* 8G */
+        AMOUNT_PAGES,       /* Pages=4096 */
+        AMOUNT_PERCENT,     /* 25%, in hundredths of a percent */
+        AMOUNT_REST,        /* rest: what KeepFree= and the other pools leave */
+        AMOUNT_NODES_BYTES, /* 0:4G,1-3:12G */
+        AMOUNT_NODES_PAGES, /* Pages=0:1024,1-3:512 */
+        AMOUNT_INFINITY,    /* infinity: no limit ([Mount] Size=) */
+        AMOUNT_WHOLE_POOL,  /* pool: all of the pool ([Mount] Reserve=) */
 } AmountType;
 
 typedef struct NodeAmount {
@@ -61,13 +61,28 @@ typedef struct Nodes {
         char *pci; /* NODES_PCI: "0000:3b:00.0" */
 } Nodes;
 
+typedef enum KeyState {
+        KEY_STATE_UNSET,
+        KEY_STATE_EMPTY, /* returned to its default */
+        KEY_STATE_SET,
+        KEY_STATE_BAD, /* the last value was bad */
+} KeyState;
+
+/* The last assignment to a key. Size= and Pages= are one slot, Overcommit= and OvercommitPages= another:
+ * their records are the same, whichever of the two was assigned. */
+typedef struct KeyRecord {
+        Source source;   /* .file NULL where never assigned */
+        const char *key; /* the name that was used; NULL where never assigned */
+        KeyState state;
+} KeyRecord;
+
 /* What every section begins with. */
 typedef struct Section {
         SectionType type;
-        char *name;    /* as in the header; NULL for sections that have none */
-        Source source; /* the first header in reading order */
-        bool dropped;  /* lost to an error, which is in the Diagnostics; values are not to be used */
-        Source *key_sources; /* by index in the section's key table; .file NULL where never assigned */
+        char *name;      /* as in the header; NULL for sections that have none */
+        Source source;   /* the first header in reading order */
+        bool dropped;    /* lost to an error, which is in the Diagnostics; values are not to be used */
+        KeyRecord *keys; /* by index in the section's key table */
 } Section;
 
 typedef struct Pool {
@@ -99,12 +114,13 @@ typedef struct HugetlbLimit {
 
 typedef struct Service {
         Section section;
-        char *unit;    /* always with ".service" after config_load() */
-        char **pools;  /* NULL-terminated; NULL for none. With Require=yes, also what could not be a pool name */
+        char *unit;   /* always with ".service" after config_load() */
+        char **pools; /* NULL-terminated; NULL for none. With Require=yes, also what could not be a pool name
+                       */
         char **mounts; /* names of [Mount] sections, likewise */
         bool require;
-        bool broken;          /* Pool=, Mount= or Require= had a bad value: with require, it must not start */
-        char *limit_memlock;  /* as in systemd.exec(5), checked; NULL where unset */
+        bool broken;         /* Pool=, Mount= or Require= had a bad value: with require, it must not start */
+        char *limit_memlock; /* as in systemd.exec(5), checked; NULL where unset */
         HugetlbLimit *hugetlb_max;
         size_t n_hugetlb_max;
         bool bind_mounts;
@@ -143,11 +159,11 @@ typedef enum KernelCommandLine {
 
 typedef struct System {
         Section section;
-        Amount keep_free; /* BYTES or PERCENT (of MemTotal); UNSET: 5%, at least 512M */
+        Amount keep_free;           /* BYTES or PERCENT (of MemTotal); UNSET: 5%, at least 512M */
         uint64_t default_page_size; /* bytes; 0: unset */
         char *shared_memory_group;  /* name or number; NULL: unset */
         Tristate optimize_vmemmap;
-        bool compact;     /* default true */
+        bool compact; /* default true */
         bool drop_caches;
         uint64_t timeout_usec; /* default 30 s */
         KernelCommandLine kernel_command_line;
@@ -167,10 +183,11 @@ typedef struct ConfigFile {
 } ConfigFile;
 
 typedef struct Config {
-        ConfigFile *files; /* in reading order; what is replaced stands before what replaces it */
+        ConfigFile *files; /* in reading order; what is replaced stands before what replaces it. The Sources
+                            * point to their paths */
         size_t n_files;
-        char **paths; /* owned strings that Sources point to */
-        size_t n_paths;
+        void *index; /* tsearch(3) tree of all named sections; NULL in a Config that was put together by hand
+                      */
 
         /* In reading order of their first headers. Dropped sections stay in the lists. */
         Pool **pools;
@@ -211,7 +228,8 @@ DEFINE_CLEANUP(Config, config_free)
 Pool *config_find_pool(const Config *c, const char *name) _pure_;
 Mount *config_find_mount(const Config *c, const char *name) _pure_;
 
-/* Where key ("PageSize") of the section was last assigned, or the section's header where it never was. */
+/* Where key ("PageSize") of the section, or the other key of its slot, was last assigned; the section's
+ * header where it never was. */
 Source section_key_source(const Section *s, const char *key);
 
 /* 1 to 32 of A-Za-z0-9_.- not starting with . or - */

@@ -8,34 +8,47 @@
 
 typedef struct KeyInfo KeyInfo;
 
-/* Parses value into *field. 0, or a negative errno with *field as it was; *reason may be set to a constant
- * text that says more than the table's ("node 0 is named twice"). -ENOMEM is passed on. */
+/* What a bad value costs: the least that is safe. */
+typedef enum BadValue {
+        BAD_VALUE_IGNORED,        /* the assignment: an earlier valid one stays */
+        BAD_VALUE_DROPS_SECTION,  /* the merged section, unless a later assignment is valid */
+        BAD_VALUE_BREAKS_SERVICE, /* likewise Service.broken; the parser leaves in *field what is to be used
+                                   * all the same (the words of a list, yes for Require=) */
+} BadValue;
+
+/* Parses value, which is not empty, into *field, which is zeroed. 0, or a negative errno with *field as it
+ * was (but see BAD_VALUE_BREAKS_SERVICE) and *reason set to a constant text that says what is wrong. -ENOMEM
+ * is passed on. */
 typedef int (*KeyParser)(const KeyInfo *key, const char *value, void *field, const char **reason);
 
-/* Frees what the field holds and zeroes it. */
-typedef void (*KeyReset)(void *field);
+/* Frees what the field holds. */
+typedef void (*KeyFree)(void *field);
 
 struct KeyInfo {
         const char *name;
         KeyParser parse;
-        KeyReset reset;
-        size_t offset, size;    /* of the field in the section's struct */
-        const char *initial;    /* the default, in the language itself; NULL: the zeroed field */
+        KeyFree free;        /* NULL for plain numbers */
+        size_t offset, size; /* of the field in the section's struct */
+        const char *initial; /* the default, in the language itself; NULL: the zeroed field */
+        BadValue bad_value;
         const char *const *words; /* the words allowed, NULL-terminated; NULL where the key takes no words */
-        const char *expected;   /* "a size (bytes, K, M, G, T)": what the error message says was expected */
-        const char *help;       /* one line, for completion and documentation */
+        const char *expected; /* "a size (bytes, K, M, G, T)": what the error message says was expected */
+        const char *help;     /* one line, for completion and documentation */
 };
 
 typedef struct SectionInfo {
         const char *name; /* "Pool" */
         bool named;       /* takes a name: [Pool NAME] */
-        bool bad_value_drops_section;
+        size_t size;      /* of its struct */
         const KeyInfo *keys;
         size_t n_keys;
         const char *help;
 } SectionInfo;
 
 extern const SectionInfo section_table[_SECTION_TYPE_MAX];
+
+/* No field of a section is larger. */
+#define KEY_FIELD_SIZE_MAX 64u
 
 /* NULL where the section has no such key. Keys are case-sensitive, as in systemd. */
 const KeyInfo *section_find_key(SectionType type, const char *name);
