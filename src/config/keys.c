@@ -62,7 +62,7 @@ static const KeyInfo mount_keys[] = {
             .expected = "the name or number of a user", .help = "Owner of the mount's root directory"),
         KEY("Group", Mount, group, user, DROPS, .free = free_string, .initial = "root",
             .expected = "the name or number of a group", .help = "Group of the mount's root directory"),
-        KEY("Mode", Mount, mode, mode, DROPS, .initial = "0755", .expected = "an octal number up to 7777",
+        KEY("Mode", Mount, mode, mode, DROPS, .initial = "0755", .expected = "an octal number up to 1777",
             .help = "Access mode of the mount's root directory"),
 };
 

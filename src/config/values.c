@@ -325,10 +325,13 @@ DEFINE_VALUE(user) {
         return take_string(field, value);
 }
 
+/* hugetlbfs drops the set-user-ID and set-group-ID bits without a word (hugetlbfs_parse_param()). */
+#define MODE_MAX 01777
+
 DEFINE_VALUE(mode) {
         size_t l = strlen(value);
 
-        if (l > 5 || strspn(value, "01234567") != l || strtoul(value, NULL, 8) > 07777)
+        if (l > 5 || strspn(value, "01234567") != l || strtoul(value, NULL, 8) > MODE_MAX)
                 return bad(reason, "not a mode");
         *(mode_t *) field = (mode_t) strtoul(value, NULL, 8);
         return 0;

@@ -276,40 +276,11 @@ static uint64_t added_bytes(const Plan *p) {
         return sum;
 }
 
-/* The targets; returns by how many bytes they overstep the room. */
-static uint64_t set_targets(Allotment *a) {
+static void set_targets(Allotment *a) {
         Plan *p = a->plan;
-        uint64_t given_back = 0;
 
-        for (size_t s = 0; s < p->host->n_sizes; s++)
-                for (size_t n = 0; n < p->host->n_nodes; n++) {
-                        PlanNode *node = &p->nodes[cell(p, s, n)];
-
-                        node->target = MAX(node->wanted, sub_sat(node->now, a->released[cell(p, s, n)]));
-                        given_back = add_sat(given_back, mul_sat(sub_sat(node->now, node->target),
-                                                                 p->host->sizes[s].bytes));
-                }
-        return sub_sat(added_bytes(p), add_sat(p->room, given_back));
-}
-
-/* Takes new pages from the least important pools until so many bytes less are planned. */
-static void trim(Plan *p, const size_t *cut_order, uint64_t bytes) {
-        for (size_t i = p->n_pools; i-- > 0 && bytes > 0;) {
-                PlanPool *pp = &p->pools[cut_order[i]];
-                uint64_t page_size = p->host->sizes[pp->size_index].bytes;
-
-                for (size_t n = p->host->n_nodes; n-- > 0 && bytes > 0;) {
-                        PlanNode *node = &p->nodes[cell(p, pp->size_index, n)];
-                        uint64_t x = MIN(pp->node_planned[n], sub_sat(node->wanted, node->now));
-
-                        x = MIN(x, bytes / page_size + (bytes % page_size > 0));
-                        pp->node_planned[n] -= x;
-                        pp->planned -= x;
-                        pp->granted = MIN(pp->granted, pp->planned);
-                        node->wanted -= x;
-                        bytes = sub_sat(bytes, x * page_size);
-                }
-        }
+        for (size_t i = 0; i < p->host->n_sizes * p->host->n_nodes; i++)
+                p->nodes[i].target = MAX(p->nodes[i].wanted, sub_sat(p->nodes[i].now, a->released[i]));
 }
 
 /* Largest size first: what is placed of it limits what a node can hold of the next. */
@@ -406,31 +377,17 @@ static int settle(Allotment *a, uint64_t room) {
         return 0;
 }
 
-/* Seen once everything is placed, more may be in nobody's way than it seemed before: that makes room again.
- */
-#define RELEASE_ROUNDS_MAX 8
-
 static int allot(Allotment *a) {
-        Plan *p = a->plan;
-        uint64_t before;
-        unsigned rounds = 0;
         int r;
 
         r = look_for_released(a);
         if (r < 0)
                 return r;
-        do {
-                before = released_bytes(a);
-                r = settle(a, add_sat(p->room, before));
-                if (r < 0)
-                        return r;
-                find_released(a);
-        } while (released_bytes(a) > before && ++rounds < RELEASE_ROUNDS_MAX);
-
-        /* … or less: pages that were counted as given back have found a pool after all. */
-        trim(p, a->cut_order, set_targets(a));
-        (void) set_targets(a);
-        settle_rest(p);
+        r = settle(a, add_sat(a->plan->room, released_bytes(a)));
+        if (r < 0)
+                return r;
+        set_targets(a);
+        settle_rest(a->plan);
         return 0;
 }
 

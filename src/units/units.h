@@ -2,7 +2,8 @@
 #pragma once
 
 /* Units: the unit files that a Config asks for. The only stage that writes unit files. What is written
- * depends only on the drop-ins and on constants of this boot, so that a daemon-reload yields the same bytes. */
+ * depends only on the drop-ins and on constants of this boot, so that a daemon-reload yields the same bytes.
+ */
 
 #include "config/config.h"
 #include "host/host.h"
@@ -24,16 +25,18 @@ char *unit_escape_specifiers(const char *value);
 char *unit_quote_path(const char *path);
 
 typedef struct UnitsInput {
-        const char *root;         /* root prefix, NULL for the real system */
-        const char *directory;    /* the generator's normal directory: a real path, not below root */
+        const char *root;      /* root prefix, NULL for the real system */
+        const char *directory; /* the generator's normal directory: a real path, not below root. NULL:
+                                * nothing is written, what is wrong is only told */
         Config *config;
-        const Host *host;         /* HOST_SIZES; HOST_NODES too where units_need_nodes() says so */
+        const Host *host; /* HOST_SIZES; HOST_NODES too where units_need_nodes() says so */
 } UnitsInput;
 
 /* Whether a percentage or a node list makes node sizes necessary: reading them costs time. */
 bool units_need_nodes(const Config *c);
 
-/* Writes everything. A failure on one unit goes to d and does not lose the others. 0, or -ENOMEM. */
+/* Writes everything; to be called where config_exists(). A failure on one unit goes to d and does not lose
+ * the others. Mounts that cannot be had are marked dropped in the Config. 0, or -ENOMEM. */
 int units_generate(const UnitsInput *input, Diagnostics *d);
 
 /* The unit of a mount: "dev-hugepages-db.mount". NULL when out of memory. */

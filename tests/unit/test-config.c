@@ -251,7 +251,7 @@ static void every_key_is_read(void **state) {
               "[Pool node]\nSize=0:4G,1-63:2M\n"
               "[Pool rest]\nSize=rest\nNodes=all\n"
               "[Mount db]\nWhere=/dev/hugepages/db/\nPool=db\nSize=9G\nReserve=pool\nMaxFiles=12\n"
-              "User=postgres\nGroup=123\nMode=2770\n"
+              "User=postgres\nGroup=123\nMode=1770\n"
               "[Mount x]\nWhere=/mnt/x y\nPageSize=1G\nSize=infinity\nReserve=2G\n"
               "[Service postgresql@]\nPool=db nic\nMount=db\tx\nRequire=on\nLimitMEMLOCK=1GiB:infinity\n"
               "HugetlbMax=2M:8G 1G:infinity\nBindMounts=yes\n"
@@ -272,7 +272,7 @@ static void every_key_is_read(void **state) {
               "[Pool rest] Size=rest\n"
               "[Mount db] Where=/dev/hugepages/db Pool=db Size=9G Reserve=pool MaxFiles=12 User=postgres "
               "Group=123 "
-              "Mode=2770\n"
+              "Mode=1770\n"
               "[Mount x] Where=/mnt/x y PageSize=1G Size=infinity Reserve=2G\n"
               "[Service postgresql@] postgresql@.service Pool=db,nic Mount=db,x LimitMEMLOCK=1G:infinity "
               "HugetlbMax=2M:8G,1G:max Require BindMounts\n"
@@ -547,9 +547,9 @@ static const ValueCase bad_values[] = {
         { "Mount a", "User=a123456789b123456789c123456789d1",
           "not a name (expected the name or number of a user)" },
         { "Mount a", "Group=-1", "not a name (expected the name or number of a group)" },
-        { "Mount a", "Mode=0888", "not a mode (expected an octal number up to 7777)" },
-        { "Mount a", "Mode=10000", "not a mode (expected an octal number up to 7777)" },
-        { "Mount a", "Mode=u+x", "not a mode (expected an octal number up to 7777)" },
+        { "Mount a", "Mode=0888", "not a mode (expected an octal number up to 1777)" },
+        { "Mount a", "Mode=2750", "not a mode (expected an octal number up to 1777)" },
+        { "Mount a", "Mode=u+x", "not a mode (expected an octal number up to 1777)" },
         { "Service a", "Unit=a.socket", "not a service" UNIT },
         { "Service a", "Unit=a b.service", "not a unit name" UNIT },
         { "Service a", "Unit=.service", "not a unit name" UNIT },
@@ -626,7 +626,7 @@ static void bad_value_costs_the_least_that_is_safe(void **state) {
                 { "[Pool a]\nSize=1G\nNodes=x\n[Pool b]\nSize=2G\n[Mount a]\nWhere=/mnt/a\nMode=9\n"
                   "[Mount b]\nWhere=/mnt/b\n[THP 64K]\nEnabled=x\n[THP 2M]\nEnabled=never\n",
                   "a:3 error: Nodes=x: not a list of nodes up to 1023" NODES "\n"
-                  "a:8 error: Mode=9: not a mode (expected an octal number up to 7777)\n"
+                  "a:8 error: Mode=9: not a mode (expected an octal number up to 1777)\n"
                   "a:12 error: Enabled=x: not a known word (expected always, inherit, madvise, or never)\n",
                   "[Pool a] dropped\n[Pool b] Size=2G\n[Mount a] dropped\n[Mount b] Where=/mnt/b\n"
                   "[THP 64K] dropped\n[THP 2M] 2M Enabled=never\n" },

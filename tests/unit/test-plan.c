@@ -419,6 +419,72 @@ static void test_pages_are_attributed_in_the_order_of_cuts(void **state) {
         assert_int_equal(reserved[3], 20);
 }
 
+static void test_keep_free_counts_huge_pages_against_all_memory(void **state) {
+        Case c;
+
+        machine(&c, 1, 8 * G);
+        present(&c, 0, 0, 6);
+        c.host.mem_available = 8 * G; /* as if nothing were taken */
+        pool(&c, 2 * M, AMOUNT_BYTES, 4 * G);
+        _cleanup_(plan_freep) Plan *p = plan(&c);
+        assert_int_equal(p->pools[0].planned, (2 * G - 512 * M) / (2 * M));
+}
+
+static void test_larger_pages_leave_an_essential_pool_its_node(void **state) {
+        Case c;
+        Pool *x;
+
+        machine(&c, 2, 4 * G);
+        pool(&c, G, AMOUNT_PAGES, 4);
+        x = pool(&c, 2 * M, AMOUNT_NODES_BYTES, 0);
+        per_node(&c, x, 0, 0, 3 * G);
+        x->essential = true;
+        _cleanup_(plan_freep) Plan *p = plan(&c);
+        assert_int_equal(p->pools[1].planned, 1536);
+        assert_int_equal(p->pools[0].node_planned[0], 1);
+        assert_int_equal(p->pools[0].node_planned[1], 3);
+}
+
+static void test_a_pool_stays_where_the_last_run_put_it(void **state) {
+        Case c;
+
+        machine(&c, 2, 8 * G);
+        pool(&c, 2 * M, AMOUNT_PAGES, 100);
+        pool(&c, 2 * M, AMOUNT_PAGES, 100);
+        present(&c, 1, 0, 100);
+        present(&c, 1, 1, 100);
+        c.host.state = &c.state;
+        c.state.pools = c.state_pools;
+        c.state.n_pools = 2;
+        for (size_t i = 0; i < 2; i++) {
+                c.state_nodes[i][0] = (StatePages){ 2 * M, 1 - (unsigned) i, 100 };
+                c.state_pools[i] = (StatePool){ c.names[i], 2 * M, 100, 100, c.state_nodes[i], 1 };
+        }
+        _cleanup_(plan_freep) Plan *p = plan(&c);
+        assert_int_equal(p->n_writes, 0);
+        assert_int_equal(p->pools[0].node_planned[1], 100);
+        assert_int_equal(p->pools[1].node_planned[0], 100);
+}
+
+static void test_pages_are_attributed_where_they_were_planned(void **state) {
+        Case c;
+        uint64_t reserved[2 * 2];
+
+        machine(&c, 2, 8 * G);
+        only_nodes(&c, pool(&c, 2 * M, AMOUNT_PAGES, 40), 0, 1);
+        pool(&c, 2 * M, AMOUNT_PAGES, 40);
+        _cleanup_(plan_freep) Plan *p = plan(&c);
+        p->pools[0].node_planned[0] = 40;
+        p->pools[0].node_planned[1] = 0;
+        p->pools[1].node_planned[0] = 0;
+        p->pools[1].node_planned[1] = 40;
+        present(&c, 1, 0, 40);
+        present(&c, 1, 1, 40);
+        assert_int_equal(plan_attribute(p, &c.host, reserved), 0);
+        assert_int_equal(reserved[0], 40);
+        assert_int_equal(reserved[3], 40);
+}
+
 static void test_without_numa_the_global_counter_is_written(void **state) {
         Case c;
 
@@ -681,6 +747,10 @@ int main(void) {
                 cmocka_unit_test(test_an_unknown_page_size_drops_the_pool_alone),
                 cmocka_unit_test(test_limits_move_spread_pages_and_leave_explicit_ones),
                 cmocka_unit_test(test_pages_are_attributed_in_the_order_of_cuts),
+                cmocka_unit_test(test_keep_free_counts_huge_pages_against_all_memory),
+                cmocka_unit_test(test_larger_pages_leave_an_essential_pool_its_node),
+                cmocka_unit_test(test_a_pool_stays_where_the_last_run_put_it),
+                cmocka_unit_test(test_pages_are_attributed_where_they_were_planned),
                 cmocka_unit_test(test_without_numa_the_global_counter_is_written),
                 cmocka_unit_test(test_random_machines_keep_the_rules),
         };
