@@ -37,6 +37,7 @@ int root_open(const char *root, const char *path, int flags) {
                 .flags = (uint64_t) (unsigned) flags | O_CLOEXEC,
                 .resolve = RESOLVE_IN_ROOT,
         };
+        unsigned attempts = 1000;
         int fd;
 
         if (isempty(root)) {
@@ -47,7 +48,9 @@ int root_open(const char *root, const char *path, int flags) {
         dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
                 return -errno;
-        fd = (int) syscall(SYS_openat2, dir, path, &how, sizeof(how));
+        do /* EAGAIN: somewhere something was renamed or mounted while ".." was followed (openat2(2)) */
+                fd = (int) syscall(SYS_openat2, dir, path, &how, sizeof(how));
+        while (fd < 0 && errno == EAGAIN && --attempts > 0);
         if (fd < 0 && errno == ENOSYS) { /* before 5.6: links may lead out of the root */
                 path += strspn(path, "/");
                 fd = openat(dir, *path ? path : ".", flags | O_CLOEXEC);

@@ -140,7 +140,7 @@ static uint64_t random_below(uint64_t *seed, uint64_t n) {
 static void check_random(uint64_t seed) {
         PlacementNode nodes[N];
         bool allowed[5][N];
-        uint64_t want[5][N], preferred[5][N], placed[5][N], sum_capacity = 0, used[N] = {};
+        uint64_t want[5][N], preferred[5][N], placed[5][N], used[N] = {};
         PlacementPool pools[5];
         size_t n_pools = 1 + random_below(&seed, 5);
         uint64_t max_new = random_below(&seed, 3) ? UINT64_MAX : random_below(&seed, 60), new = 0;
@@ -148,7 +148,6 @@ static void check_random(uint64_t seed) {
         for (size_t n = 0; n < N; n++) {
                 nodes[n].capacity = random_below(&seed, 40);
                 nodes[n].present = random_below(&seed, nodes[n].capacity + 1);
-                sum_capacity += nodes[n].capacity;
         }
         for (size_t i = 0; i < n_pools; i++) {
                 bool bound = random_below(&seed, 3) == 0;
