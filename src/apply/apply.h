@@ -10,36 +10,36 @@
 typedef struct OutcomePool {
         char *name;
         Source source;
-        uint64_t page_size;       /* bytes; 0 where the pool was dropped before it was known */
+        uint64_t page_size; /* bytes; 0 where the pool was dropped before it was known */
         bool essential;
-        bool dropped;             /* lost to an error in a drop-in */
-        uint64_t requested;       /* pages */
-        uint64_t planned;         /* pages, after cuts */
-        uint64_t reserved;        /* pages it really has */
-        uint64_t *node_reserved;  /* by node index of the Host; NULL where dropped */
-        uint64_t *node_planned;   /* as first planned */
-        char *reason;             /* why reserved < requested, one sentence; NULL where it is full */
+        bool dropped;            /* lost to an error in a drop-in */
+        uint64_t requested;      /* pages */
+        uint64_t planned;        /* pages, after cuts */
+        uint64_t reserved;       /* pages it really has */
+        uint64_t *node_reserved; /* by node index of the Host; NULL where dropped */
+        uint64_t *node_planned;  /* as first planned */
+        char *reason;            /* why reserved < requested, one sentence; NULL where it is full */
 } OutcomePool;
 
 typedef enum SettingResult {
-        SETTING_UNCHANGED,   /* it already was as declared */
-        SETTING_CHANGED,     /* written and read back */
-        SETTING_MISSING,     /* this kernel lacks it: a warning */
-        SETTING_REFUSED,     /* write failed, or another value was read back: a warning */
+        SETTING_UNCHANGED, /* it already was as declared */
+        SETTING_CHANGED,   /* written and read back */
+        SETTING_MISSING,   /* this kernel lacks the knob or the word: a warning, told by plan_make() */
+        SETTING_REFUSED,   /* write failed, or another value was read back: a warning */
 } SettingResult;
 
 typedef struct OutcomeSetting {
         char *path;
-        char *wanted, *actual; /* actual: what was read back; NULL where missing */
+        char *wanted, *actual; /* actual: what was read back; NULL where there is no such knob */
         Source source;
         SettingResult result;
         int error; /* REFUSED: negative errno of the write, 0 where it succeeded and changed nothing */
 } OutcomeSetting;
 
-typedef struct OutcomeSize { /* a page size, over all nodes, after everything */
-        uint64_t page_size; /* bytes */
+typedef struct OutcomeSize {                      /* a page size, over all nodes, after everything */
+        uint64_t page_size;                       /* bytes */
         uint64_t persistent, free, resv, surplus; /* pages */
-        uint64_t beyond;    /* persistent pages that belong to no pool; only for sizes that have a pool */
+        uint64_t beyond; /* persistent pages that belong to no pool; only for sizes that have a pool */
         bool has_pool;
         uint64_t requested, reserved; /* pages, over its pools */
 } OutcomeSize;
@@ -53,9 +53,10 @@ typedef struct Outcome {
         size_t n_sizes;
         unsigned *node_ids;
         size_t n_nodes;
-        size_t n_writes;   /* writes that were made; 0: nothing had to change */
+        size_t n_memory_nodes;       /* those of them that have memory */
+        size_t n_writes;             /* writes that were made; 0: nothing had to change */
         size_t n_errors, n_warnings; /* of the drop-ins */
-        bool timed_out;    /* TimeoutSec= was over before everything had been tried */
+        bool timed_out;              /* TimeoutSec= was over before everything had been tried */
         uint64_t elapsed_usec;
 } Outcome;
 
@@ -63,8 +64,11 @@ typedef struct ApplyInput {
         const PlanInput *plan; /* what to plan again with when a node has shown its limits */
         Host *host;            /* the Host of that PlanInput; counts in it are refreshed */
         Kernel *kernel;
-        const char *root;      /* for the state file */
-        const Diagnostics *diagnostics; /* those of config_load() and the first plan_make(), for the counters */
+        const char *root; /* for the state file */
+        const Diagnostics
+                *diagnostics; /* those of config_load() and the first plan_make(), for the counters */
+        /* The status line for the state file: report_status_line(); may be NULL. */
+        char *(*status_line)(const Outcome *o);
         /* Called while pages are being reserved, may be NULL. */
         void (*progress)(void *userdata, uint64_t page_size, uint64_t reserved, uint64_t requested);
         void *userdata;
@@ -77,11 +81,16 @@ int apply_run(const ApplyInput *input, const Plan *plan, Outcome **ret);
 /* What is true now, without writing anything: what a run would report that found nothing to do. */
 int outcome_observe(const Plan *plan, const Host *host, const Diagnostics *diagnostics, Outcome **ret);
 
+/* The error that cost a section, as "FILE:LINE: message", and its place (the header's where none is found).
+ * 0 or -ENOMEM. */
+int reason_for_dropped(const Section *s, const Diagnostics *d, Source *ret_source, char **ret);
+
 /* §3.7 of the contract: 0 everything is in place or only non-essential pools are short, 1 an essential pool
  * is short or a drop-in has an error. */
 int outcome_exit_status(const Outcome *o) _pure_;
 
-/* Something is not as declared: a pool is short or dropped, a setting was refused, a drop-in has an error. */
+/* Something is not as declared: a pool is short or dropped, a setting was refused, a drop-in has an error.
+ */
 bool outcome_degraded(const Outcome *o) _pure_;
 
 void outcome_free(Outcome *o);

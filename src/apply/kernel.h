@@ -9,7 +9,7 @@
 typedef struct Kernel Kernel;
 
 struct Kernel {
-        /* One line of a file, without the newline, to be freed by the caller. Negative errno. */
+        /* A whole file, without the last newline, to be freed by the caller. Negative errno. */
         int (*read)(Kernel *k, const char *path, char **ret);
         /* One write(2) on a freshly opened file. Negative errno as the kernel gives it. */
         int (*write)(Kernel *k, const char *path, const char *value);

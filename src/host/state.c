@@ -5,6 +5,7 @@
  *     before PAGE_SIZE NODE PAGES
  *     knob PATH VALUE…
  *     pool NAME PAGE_SIZE REQUESTED RESERVED [NODE:PAGES]…
+ *     reason NAME TEXT…
  *     status TEXT…
  *     exit STATUS
  */
@@ -19,6 +20,7 @@
 static void state_pool_done(StatePool *p) {
         free(p->name);
         free(p->nodes);
+        free(p->reason);
 }
 
 void state_free(State *s) {
@@ -123,6 +125,21 @@ static int parse_pool(State *s, char *p) {
         return 0;
 }
 
+/* Of a pool that came before. */
+static int parse_reason(State *s, char *p) {
+        const char *name = next_word(&p);
+
+        if (!name || !p)
+                return -EINVAL;
+        for (size_t i = 0; i < s->n_pools; i++)
+                if (streq(s->pools[i].name, name)) {
+                        free(s->pools[i].reason);
+                        s->pools[i].reason = strdup(p);
+                        return s->pools[i].reason ? 0 : -ENOMEM;
+                }
+        return -EINVAL;
+}
+
 static int parse_status(State *s, char *p) {
         if (!p)
                 return -EINVAL;
@@ -145,8 +162,8 @@ static int parse_line(State *s, char *line) {
                 const char *keyword;
                 int (*parse)(State *s, char *rest);
         } table[] = {
-                { "before", parse_before }, { "knob", parse_knob }, { "pool", parse_pool },
-                { "status", parse_status }, { "exit", parse_exit },
+                { "before", parse_before }, { "knob", parse_knob },     { "pool", parse_pool },
+                { "reason", parse_reason }, { "status", parse_status }, { "exit", parse_exit },
         };
         const char *keyword = strsep(&line, " ");
 
@@ -202,6 +219,10 @@ static void put_pool(FILE *f, const StatePool *p) {
         for (size_t i = 0; i < p->n_nodes; i++)
                 fprintf(f, " %u:%llu", p->nodes[i].node, (unsigned long long) p->nodes[i].pages);
         fputc('\n', f);
+        if (p->reason) {
+                fprintf(f, "reason %s", p->name);
+                put_text(f, p->reason);
+        }
 }
 
 char *state_format(const State *s) {

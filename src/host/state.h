@@ -30,6 +30,7 @@ typedef struct StatePool { /* what a pool held when the last run ended */
         uint64_t reserved;  /* pages, in all */
         StatePages *nodes;  /* page_size as above */
         size_t n_nodes;
+        char *reason; /* why reserved < requested, as that run saw it; NULL where it is full */
 } StatePool;
 
 typedef struct State {
@@ -39,8 +40,8 @@ typedef struct State {
         size_t n_knobs;
         StatePool *pools;
         size_t n_pools;
-        char *status;      /* the status line of the last run */
-        int exit_status;   /* of the last run; -1 while it has not ended */
+        char *status;    /* the status line of the last run */
+        int exit_status; /* of the last run; -1 while it has not ended */
 } State;
 
 /* -ENOENT where no run has left one; -EINVAL where it is damaged (it is then treated as absent). */

@@ -189,7 +189,8 @@ static void find_released(Allotment *a) {
         const Host *host = p->host;
 
         for (size_t s = 0; s < host->n_sizes; s++) {
-                uint64_t slack = sub_sat(host->sizes[s].total.free, host->sizes[s].resv);
+                const PageSize *size = &host->sizes[s];
+                uint64_t slack = sub_sat(size->total.free, add_sat(size->resv, size->total.surplus));
 
                 for (size_t n = 0; n < host->n_nodes; n++) {
                         const PlanNode *node = &p->nodes[cell(p, s, n)];

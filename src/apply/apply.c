@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A run: what must come first, the pools node by node, and then everything else. */
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "apply/run.h"
+#include "basic/fs.h"
+
+/* Takes the lock that keeps two runs from mixing; waits for it. 1 where another run had it, 0 where it was
+ * free, negative errno. */
+static int take_lock(const char *root, int *ret) {
+        _cleanup_close_ int directory = -1, fd = -1;
+        int waited = 0, r;
+
+        r = root_mkdir_p(root, STATE_DIRECTORY, 0755);
+        if (r < 0)
+                return r;
+        directory = root_open(root, STATE_DIRECTORY, O_RDONLY | O_DIRECTORY);
+        if (directory < 0)
+                return directory;
+        fd = openat(directory, strrchr(LOCK_PATH, '/') + 1, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0)
+                return -errno;
+        if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+                if (errno != EWOULDBLOCK)
+                        return -errno;
+                waited = 1;
+                while (flock(fd, LOCK_EX) < 0)
+                        if (errno != EINTR)
+                                return -errno;
+        }
+        *ret = fd;
+        fd = -1;
+        return waited;
+}
+
+/* What another run has left since the Host was loaded: its record of the state before must not be lost. */
+static int reload_state(Run *run) {
+        State *s;
+        int r = state_read(run->input->root, &s);
+
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        state_free(run->host->state);
+        run->host->state = s;
+        return 0;
+}
+
+static int run_init(Run *run, const ApplyInput *input, const Plan *plan) {
+        size_t n_cells = input->host->n_sizes * input->host->n_nodes;
+
+        *run = (Run){
+                .input = input,
+                .kernel = input->kernel,
+                .host = input->host,
+                .config = plan->config,
+                .keep_free = plan->keep_free,
+                .records = calloc(n_cells + 1, sizeof(NodeRecord)),
+                .limits.pages = calloc(n_cells + 1, sizeof(uint64_t)),
+        };
+        if (!run->records || !run->limits.pages)
+                return -ENOMEM;
+        for (size_t i = 0; i < n_cells; i++)
+                run->limits.pages[i] = UINT64_MAX;
+        return 0;
+}
+
+static void run_done(Run *run) {
+        free(run->records);
+        free(run->limits.pages);
+        for (size_t i = 0; i < run->n_settings; i++)
+                outcome_setting_done(&run->settings[i]);
+        free(run->settings);
+}
+
+/* The same question with what has been learnt since. What is wrong with the drop-ins was said before. */
+static int plan_again(Run *run, Plan **ret) {
+        Diagnostics d = {};
+        PlanInput input = *run->input->plan;
+        int r;
+
+        input.limits = &run->limits;
+        r = plan_make(&input, ret, &d);
+        diag_done(&d);
+        return r;
+}
+
+static void tell_progress(Run *run, const Plan *plan, size_t size_index) {
+        uint64_t reserved = 0, requested = 0;
+
+        if (!run->input->progress)
+                return;
+        for (size_t n = 0; n < run->host->n_nodes; n++)
+                reserved += pages_persistent(&run->host->nodes[n].pages[size_index]);
+        for (size_t i = 0; i < plan->n_pools; i++)
+                if (plan->pools[i].size_index == size_index)
+                        requested = add_sat(requested, plan->pools[i].requested);
+        run->input->progress(run->input->userdata, run->host->sizes[size_index].bytes,
+                             MIN(reserved, requested), requested);
+}
+
+/* Makes the plan's pool writes. 1 where a node came up short, 0 where all is as planned. */
+static int write_pools(Run *run, const Plan *plan) {
+        int any_short = 0, r;
+
+        r = remember_before(run, plan);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < plan->n_writes; i++) {
+                const PlanWrite *w = &plan->writes[i];
+
+                if (w->kind != WRITE_POOL)
+                        continue;
+                pages_write(run, w);
+                tell_progress(run, plan, w->size_index);
+                if (!w->lowers &&
+                    pages_persistent(&run->host->nodes[w->node_index].pages[w->size_index]) < w->pages)
+                        any_short = 1;
+        }
+        r = counts_refresh(run->kernel, run->host);
+        return r < 0 ? r : any_short;
+}
+
+/* Pages that a node does not give are asked of the other nodes, until all are there or no node has more.
+ * Each round has learnt the limit of one node more, so their number is bounded. *ret is the last new plan,
+ * NULL where the first one was enough. */
+static int reserve(Run *run, const Plan *plan, Plan **ret) {
+        size_t rounds = run->host->n_sizes * run->host->n_nodes + 1;
+
+        for (size_t i = 0; i < rounds; i++) {
+                Plan *next;
+                int r = write_pools(run, plan);
+
+                if (r <= 0)
+                        return r;
+                r = plan_again(run, &next);
+                if (r < 0)
+                        return r;
+                plan_free(*ret);
+                plan = *ret = next;
+        }
+        return 0;
+}
+
+static int run_locked(Run *run, const Plan *plan, Outcome **ret) {
+        _cleanup_(plan_freep) Plan *last = NULL;
+        _cleanup_(outcome_freep) Outcome *o = NULL;
+        uint64_t start = run->kernel->now(run->kernel);
+        int r;
+
+        run->deadline = add_sat(start, run->config->system.timeout_usec);
+        run->first_for_rest = !run->host->state || run->host->state->exit_status < 0;
+        run->settings = calloc(plan->n_settings + 1, sizeof(OutcomeSetting));
+        if (!run->settings)
+                return -ENOMEM;
+        run->n_settings = plan->n_settings;
+        if ((r = remember_before(run, plan)) < 0 ||
+            (r = settings_apply(run, plan, /* before_pools= */ true)) < 0 ||
+            (r = reserve(run, plan, &last)) < 0 ||
+            (r = settings_apply(run, plan, /* before_pools= */ false)) < 0 ||
+            (r = counts_refresh(run->kernel, run->host)) < 0 ||
+            (r = outcome_build(plan, last ?: plan, run->host, run->input->diagnostics, run, &o)) < 0)
+                return r;
+        o->elapsed_usec = sub_sat(run->kernel->now(run->kernel), start);
+        r = remember_outcome(run, o);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(o);
+        return 0;
+}
+
+int apply_run(const ApplyInput *input, const Plan *plan, Outcome **ret) {
+        _cleanup_(plan_freep) Plan *renewed = NULL;
+        _cleanup_close_ int lock = -1;
+        Run run;
+        int r, waited;
+
+        r = waited = take_lock(input->root, &lock);
+        if (r < 0)
+                return r;
+        r = run_init(&run, input, plan);
+        if (r >= 0)
+                r = reload_state(&run);
+        if (r >= 0 && waited && (r = counts_refresh(input->kernel, input->host)) >= 0 &&
+            (r = plan_again(&run, &renewed)) >= 0)
+                plan = renewed;
+        if (r >= 0)
+                r = run_locked(&run, plan, ret);
+        run_done(&run);
+        return r;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The real kernel behind the Kernel door: files below /sys and /proc. */
+
+#include <time.h>
+
+#include "apply/kernel.h"
+#include "basic/fs.h"
+#include "basic/parse.h"
+
+#define KERNEL_FILE_MAX (64u * 1024u)
+
+static int real_read(Kernel *k, const char *path, char **ret) {
+        size_t size;
+        int r = root_read_file(k->userdata, path, KERNEL_FILE_MAX, ret, &size);
+
+        if (r >= 0 && size > 0 && (*ret)[size - 1] == '\n')
+                (*ret)[size - 1] = 0;
+        return r;
+}
+
+static int real_write(Kernel *k, const char *path, const char *value) {
+        return root_write_knob(k->userdata, path, value);
+}
+
+static uint64_t real_now(Kernel *k) {
+        struct timespec ts;
+
+        if (clock_gettime(CLOCK_MONOTONIC, &ts) < 0)
+                return 0;
+        return (uint64_t) ts.tv_sec * 1000000u + (uint64_t) ts.tv_nsec / 1000u;
+}
+
+Kernel kernel_real(const char *root) {
+        return (Kernel){
+                .read = real_read,
+                .write = real_write,
+                .now = real_now,
+                .userdata = (void *) root,
+        };
+}
+
+int kernel_read_u64(Kernel *k, const char *path, uint64_t *ret) {
+        _cleanup_free_ char *line = NULL;
+        int r = k->read(k, path, &line);
+
+        return r < 0 ? r : parse_u64(line, ret);
+}
+
+int kernel_read_meminfo(Kernel *k, const char *name, uint64_t *ret) {
+        _cleanup_free_ char *text = NULL;
+        char *p;
+        int r = k->read(k, "/proc/meminfo", &text);
+
+        if (r < 0)
+                return r;
+        p = text;
+        for (char *line; (line = strsep(&p, "\n"));) {
+                const char *rest = startswith(line, name);
+                uint64_t kb;
+                char *number;
+
+                if (!rest || *rest != ':')
+                        continue;
+                number = line + (rest + 1 - line);
+                number += strspn(number, " \t");
+                number[strcspn(number, " ")] = 0;
+                r = parse_u64(number, &kb);
+                if (r < 0)
+                        return r;
+                *ret = mul_sat(kb, 1024);
+                return 0;
+        }
+        return -ENODATA;
+}

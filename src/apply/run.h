@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the parts of one run of apply share; no business of anybody outside src/apply. */
+
+#include "apply/apply.h"
+
+/* What a page size met on a node during the run. */
+typedef struct NodeRecord {
+        int error;      /* negative errno of a counter that could not be read or written; 0: none */
+        bool kept_free; /* KeepFree= left less room at the time of the write than the plan had seen */
+} NodeRecord;
+
+typedef struct Run {
+        const ApplyInput *input;
+        Kernel *kernel;
+        Host *host;
+        const Config *config;
+        uint64_t keep_free;  /* bytes, as in the plan */
+        uint64_t deadline;   /* of the kernel's clock */
+        NodeRecord *records; /* [size_index * n_nodes + node_index] */
+        PlanLimits limits;
+        OutcomeSetting *settings; /* by index in Plan.settings */
+        size_t n_settings;
+        size_t n_writes;
+        bool timed_out;
+        bool first_for_rest; /* what Size=rest comes to is being found out by this run */
+        bool counts_right;   /* this kernel has no bug with surplus pages on other nodes, see pages.c */
+} Run;
+
+/* A page size on a node while it is being written. */
+typedef struct NodePages {
+        Run *run;
+        size_t size_index, node_index;
+        const char *path;  /* its nr_hugepages */
+        PageCounts counts; /* as last read */
+} NodePages;
+
+/* counts.c: reading anew. A counter that cannot be read keeps its value in the Host; -ENOMEM is all that can
+ * come of counts_refresh(). node_index SIZE_MAX: over all nodes. */
+int counts_refresh(Kernel *k, Host *h);
+int counts_read(Kernel *k, const Host *h, size_t size_index, size_t node_index, PageCounts *ret);
+uint64_t counts_room(Run *run); /* bytes that new pages may take at this moment; updates the Host */
+uint64_t counts_spare(const NodePages *p); /* pages that are free and promised to nobody, as counts has it */
+
+static inline uint64_t pages_persistent(const PageCounts *c) {
+        return sub_sat(c->nr, c->surplus);
+}
+
+/* pages.c: brings one node to what a write of the plan says. Failures go to the NodeRecord. */
+void pages_write(Run *run, const PlanWrite *w);
+/* One attempt to have target persistent pages: never above KeepFree=, read back. Negative errno. */
+int pages_raise_once(NodePages *p, uint64_t target);
+
+/* retry.c: goes on where one attempt was not enough. Negative errno. */
+int make_room(NodePages *p, uint64_t target);
+
+/* settings.c: the knobs of plan->settings, those with before_pools or the others. */
+int settings_apply(Run *run, const Plan *plan, bool before_pools);
+bool setting_holds(const char *line, const char *wanted);
+int setting_observe(const PlanWrite *w, const char *line, OutcomeSetting *ret);
+void outcome_setting_done(OutcomeSetting *s);
+
+/* remember.c: the state file. remember_before() keeps what the plan's writes are about to change. */
+int remember_before(Run *run, const Plan *plan);
+int remember_outcome(Run *run, const Outcome *o);
+
+/* outcome.c: first is the plan as it was made; last the one that pages were last written by (they are the
+ * same where nothing had to be planned again). run NULL: nothing was run, records and settings are those
+ * that host shows. */
+int outcome_build(const Plan *first, const Plan *last, const Host *host, const Diagnostics *diagnostics,
+                  Run *run, Outcome **ret);
+
+/* reason.c: why a pool has fewer pages than planned or asked for; plan is the first one, run NULL where
+ * nothing was run. */
+int reason_for_short(const Plan *plan, const PlanPool *pp, const Host *host, const Run *run,
+                     const uint64_t *node_reserved, char **ret);
