@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What the scripts that make and boot virtual machines share. Sourced by image, run and tools/try.
+# shellcheck shell=bash
+
+vm_cache=${HUGEPAGES_VM_CACHE:-${XDG_CACHE_HOME:-/var/cache}/hugepages-setup-vm}
+
+# What goes wrong is told on the console too: there it can be read when the machine is gone.
+vm_journal='systemd.journald.forward_to_console=1 systemd.journald.max_level_console=warning'
+
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() { say "$@"; exit 1; }
+
+# Prints one hash over the files and words given: files by contents, "-s WORD" by the word itself.
+vm_hash() {
+        while [ $# -gt 0 ]; do
+                if [ "$1" = -s ]; then
+                        printf '%s\n' "$2"
+                        shift
+                else
+                        sha256sum <"$1"
+                fi
+                shift
+        done | sha256sum | cut -c 1-16
+}
+
+# Keeps the COUNT most recently used entries of the cache whose names match PATTERN.
+vm_prune() {
+        local count=$1 pattern=$2 entry
+        find "$vm_cache" -mindepth 1 -maxdepth 1 -name "$pattern" -printf '%T@ %p\n' | sort -rn |
+                tail -n +"$((count + 1))" | cut -d ' ' -f 2- | while read -r entry; do rm -rf "$entry"; done
+}
+
+# Copies the tree TREE onto the ext4 image DISK, which nobody has mounted; no loop device is needed.
+vm_add_files() {
+        local disk=$1 tree=$2 commands errors
+        commands=$(mktemp)
+        (
+                cd "$tree" || exit
+                find . -mindepth 1 -type d -printf 'mkdir "%P"\n' | LC_ALL=C sort
+                # debugfs never overwrites: what is already there goes first.
+                find . -type f -printf 'rm "%P"\nwrite "%p" "%P"\n'
+                find . -type l -printf 'rm "%P"\nsymlink "%P" "%l"\n'
+        ) >"$commands"
+        errors=$(cd "$tree" && debugfs -w -f "$commands" "$disk" 2>&1 >/dev/null |
+                grep -vE '^debugfs |already exists|File not found by ext2_lookup' || true)
+        rm -f "$commands"
+        [ -z "$errors" ] || die "cannot add files to $disk: $errors"
+}
+
+# Fills the array vm_command: a machine with MEMORY MiB spread evenly over NODES nodes, a CPU a node and at
+# least two. Software emulation, as a nested KVM cannot be relied upon. vm_machine may name another board (q35):
+# on the default one the first node's memory is least broken.
+vm_make_command() {
+        local image=$1 disk=$2 memory=$3 nodes=$4 cmdline=$5 i
+        local cpus=$((nodes < 2 ? 2 : nodes)) bus=pci.0
+        [ "${vm_machine:-pc}" = pc ] || bus=pcie.0
+        # shellcheck disable=SC2054 # commas belong to QEMU
+        vm_command=(qemu-system-x86_64 -accel 'tcg,thread=multi' -cpu max -machine "${vm_machine:-pc}" -m "$memory"
+                -smp "$cpus,sockets=$cpus" -nodefaults -display none -no-reboot
+                -kernel "$image/vmlinuz" -initrd "$image/initrd.img"
+                -append "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=no $vm_journal $cmdline"
+                -drive "file=$disk,if=none,id=root,format=raw,cache=unsafe"
+                -device virtio-blk-pci,drive=root,bus="$bus")
+        for ((i = 0; i < nodes; i++)); do
+                vm_command+=(-object "memory-backend-ram,id=m$i,size=$((memory / nodes))M"
+                        -numa "node,nodeid=$i,cpus=$i,memdev=m$i")
+        done
+}
+
+# vm_boot TIMEOUT DIRECTORY: runs the array vm_command until the machine turns itself off, for TIMEOUT seconds
+# at most, or until the console tells that nothing will come any more; then DIRECTORY/died says so. The first
+# serial port goes to DIRECTORY/console, the second one to DIRECTORY/results.
+vm_boot() (
+        local timeout=$1 directory=$2 pid deadline
+        : >"$directory/console"
+        : >"$directory/results"
+        # Should this shell be killed, the machine still ends.
+        timeout "$((timeout + 10))" "${vm_command[@]}" -serial "file:$directory/console" \
+                -serial "file:$directory/results" </dev/null >"$directory/qemu" 2>&1 &
+        pid=$!
+        trap 'kill "$pid" 2>/dev/null' EXIT
+        deadline=$((SECONDS + timeout))
+        while kill -0 "$pid" 2>/dev/null; do
+                if [ "$SECONDS" -ge "$deadline" ]; then
+                        echo "no end after $timeout s" >"$directory/died"
+                elif grep -qsE 'Kernel panic|in emergency mode' "$directory/console"; then
+                        echo "the console tells: $(grep -m 1 -oE 'Kernel panic.*|.*in emergency mode' "$directory/console")" \
+                                >"$directory/died"
+                fi
+                [ ! -f "$directory/died" ] || kill "$pid" 2>/dev/null || true
+                sleep 0.5
+        done
+        wait "$pid" || true
+        trap - EXIT
+)
