@@ -8,6 +8,7 @@
 #include "basic/fs.h"
 #include "boot/switch.h"
 #include "config/config.h"
+#include "config/text.h"
 #include "host/host.h"
 #include "units/units.h"
 
@@ -22,19 +23,19 @@ static int log_open(const char *root) {
 }
 
 static void log_message(int fd, Severity severity, const char *message) {
+        _cleanup_free_ char *text = text_escape(message); /* a newline would end the record */
         char line[KMSG_LINE_MAX];
         int l;
 
+        if (!text)
+                return;
         if (fd == STDERR_FILENO) {
-                fprintf(stderr, "hugepages-generator: %s: %s\n", severity_to_string(severity), message);
+                fprintf(stderr, "hugepages-generator: %s: %s\n", severity_to_string(severity), text);
                 return;
         }
         l = snprintf(line, sizeof(line), "<%d>hugepages-generator[%ld]: %s",
-                     severity == SEVERITY_ERROR ? 3 : 4, (long) getpid(), message);
+                     severity == SEVERITY_ERROR ? 3 : 4, (long) getpid(), text);
         l = MIN(l, (int) sizeof(line) - 1);
-        for (int i = 0; i < l; i++)
-                if ((unsigned char) line[i] < ' ') /* would end the record */
-                        line[i] = '?';
         line[l++] = '\n'; /* the kernel holds back a record that may go on */
         (void) !write(fd, line, (size_t) l);
 }

@@ -14,6 +14,7 @@
 #include "basic/parse.h"
 #include "boot/switch.h"
 #include "build-config.h"
+#include "config/text.h"
 #include "host/foreign.h"
 #include "report/conflicts.h"
 #include "report/event.h"
@@ -63,8 +64,12 @@ static int setup_load(Setup *s) {
         return 0;
 }
 
+/* A newline, as of a file's name, would begin another assignment. */
 static void notify_status(const char *status) {
-        (void) sd_notifyf(0, "STATUS=%s", status);
+        _cleanup_free_ char *text = text_escape(status);
+
+        if (text)
+                (void) sd_notifyf(0, "STATUS=%s", text);
 }
 
 static void notify_progress(void *userdata, uint64_t page_size, uint64_t reserved, uint64_t requested) {

@@ -14,5 +14,5 @@ char *format_size_exact(char *buffer, uint64_t bytes);
 /* For reading: at most one decimal, "7.5G", "512M", "0". */
 char *format_size(char *buffer, uint64_t bytes);
 
-#define FORMAT_SIZE_EXACT(bytes) format_size_exact((char[FORMAT_SIZE_MAX]) {}, (bytes))
-#define FORMAT_SIZE(bytes) format_size((char[FORMAT_SIZE_MAX]) {}, (bytes))
+#define FORMAT_SIZE_EXACT(bytes) format_size_exact((char[FORMAT_SIZE_MAX]){}, (bytes))
+#define FORMAT_SIZE(bytes) format_size((char[FORMAT_SIZE_MAX]){}, (bytes))

@@ -189,7 +189,7 @@ int root_write_file_atomic(const char *root, const char *path, const char *conte
         const char *slash = strrchr(path, '/');
         _cleanup_free_ char *parent = strndup(path, slash == path ? 1 : (size_t) (slash - path));
         _cleanup_close_ int dir = -1, fd = -1;
-        char temporary[64];
+        _cleanup_free_ char *temporary = NULL;
         int r = 0;
 
         if (!parent)
@@ -197,8 +197,11 @@ int root_write_file_atomic(const char *root, const char *path, const char *conte
         dir = root_open(root, parent, O_RDONLY | O_DIRECTORY);
         if (dir < 0)
                 return dir;
-        snprintf(temporary, sizeof(temporary), ".#hugepages.%ld", (long) getpid());
-        (void) unlinkat(dir, temporary, 0);
+        if (asprintf(&temporary, ".#%s", slash + 1) < 0) {
+                temporary = NULL;
+                return -ENOMEM;
+        }
+        (void) unlinkat(dir, temporary, 0); /* of a writer that was killed */
         fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
         if (fd < 0)
                 return -errno;

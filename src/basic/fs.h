@@ -51,7 +51,9 @@ int root_readlink(const char *root, const char *path, char **ret);
  * ignored by the kernel (see docs/architecture.md). Never creates the file. */
 int root_write_knob(const char *root, const char *path, const char *value);
 
-/* Replaces path atomically (temporary file in the same directory, fsync not needed: /run is tmpfs). */
+/* Replaces path atomically (temporary file in the same directory, fsync not needed: /run is tmpfs). The
+ * temporary file's name is always the same, so that those who are killed leave one at most: writers of one
+ * path must keep each other out. */
 int root_write_file_atomic(const char *root, const char *path, const char *contents);
 
 /* mkdir -p below root. */

@@ -23,5 +23,6 @@ int parse_boolean(const char *s, bool *ret);
 int parse_timespan(const char *s, uint64_t *ret);
 
 /* "3" or "0-63": first ≤ last, both at most NODE_ID_MAX. */
-#define NODE_ID_MAX 1023u /* MAX_NUMNODES − 1 of the largest NODES_SHIFT (10) in the kernel's Kconfig files */
+#define NODE_ID_MAX                                                                                         \
+        1023u /* MAX_NUMNODES − 1 of the largest NODES_SHIFT (10) in the kernel's Kconfig files */
 int parse_node_range(const char *s, size_t length, unsigned *ret_first, unsigned *ret_last);

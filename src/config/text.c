@@ -38,6 +38,11 @@ bool text_is_printable(const char *s) {
         return true;
 }
 
+/* Appends one character, of l printable bytes or (0) of one that is not printable. */
+static char *append_character(char *p, const char *s, size_t l) {
+        return l > 0 ? mempcpy(p, s, l) : p + sprintf(p, "\\x%02x", (unsigned char) *s);
+}
+
 char *quote(char *buffer, const char *s) {
         const char *start = s;
         char *p = buffer;
@@ -49,12 +54,22 @@ char *quote(char *buffer, const char *s) {
                         p = stpcpy(p, "…");
                         break;
                 }
-                if (l > 0)
-                        p = mempcpy(p, s, l);
-                else
-                        p += sprintf(p, "\\x%02x", (unsigned char) *s);
+                p = append_character(p, s, l);
                 s += MAX(l, (size_t) 1);
         }
         *p = 0;
         return buffer;
+}
+
+char *text_escape(const char *s) {
+        char *escaped = malloc(strlen(s) * strlen("\\x00") + 1), *p = escaped;
+
+        if (!escaped)
+                return NULL;
+        for (size_t l; *s; s += MAX(l, (size_t) 1)) {
+                l = utf8_printable(s);
+                p = append_character(p, s, l);
+        }
+        *p = 0;
+        return escaped;
 }

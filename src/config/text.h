@@ -21,5 +21,9 @@ size_t utf8_printable(const char *s) _pure_;
 
 bool text_is_printable(const char *s) _pure_;
 
+/* A copy of s with \xNN for what is not printable, newlines included: names of files may hold any bytes.
+ * NULL when out of memory. */
+char *text_escape(const char *s);
+
 /* NAME of [Pool NAME] and [Mount NAME], told where it cannot be one. */
 #define NAME_EXPECTED "1 to 32 of A-Z a-z 0-9 _ . -, not starting with . or -"

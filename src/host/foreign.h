@@ -16,7 +16,7 @@ typedef struct ForeignSetting {
         ForeignKind kind;
         char *file; /* "/etc/sysctl.d/50-db.conf"; "/proc/cmdline" for the command line */
         unsigned line;
-        char *key;   /* as written, normalized to dots: "vm.nr_hugepages" */
+        char *key; /* as written, normalized to dots: "vm.nr_hugepages" */
         char *value;
 } ForeignSetting;
 
@@ -29,7 +29,8 @@ typedef struct Foreign {
  * vm.nr_overcommit_hugepages, vm.hugetlb_shm_group, vm.hugetlb_optimize_vmemmap. */
 extern const char *const foreign_sysctl_keys[];
 
-/* Whether any effective file of sysctl.d(5) sets one of them (what the generator asks; stops at the first). */
+/* Whether any effective file of sysctl.d(5) sets one of them (what the generator asks; stops at the first).
+ */
 bool foreign_sysctl_conflicts(const char *root);
 
 /* All of them: sysctl.d in its order of precedence, tuned, command line. 0 or -ENOMEM. */

@@ -17,7 +17,7 @@ typedef struct PageCounts { /* of one page size on one node, in pages */
 
 typedef struct Node {
         unsigned id;
-        bool has_memory;    /* as in /sys/devices/system/node/has_memory; true without NUMA */
+        bool has_memory; /* as in /sys/devices/system/node/has_memory; true without NUMA */
         bool has_cpu;
         uint64_t mem_total; /* bytes */
         uint64_t mem_free;  /* bytes */
@@ -52,9 +52,9 @@ typedef struct Host {
 } Host;
 
 typedef enum HostParts {
-        HOST_SIZES = 1 << 0,    /* page sizes and the default, without counts */
-        HOST_NODES = 1 << 1,    /* nodes and their memory, MemTotal, MemAvailable */
-        HOST_COUNTS = 1 << 2,   /* counts of pages, in all and by node; implies SIZES and NODES */
+        HOST_SIZES = 1 << 0,  /* page sizes and the default, without counts */
+        HOST_NODES = 1 << 1,  /* nodes and their memory, MemTotal, MemAvailable */
+        HOST_COUNTS = 1 << 2, /* counts of pages, in all and by node; implies SIZES and NODES */
         HOST_KNOBS = 1 << 3,
         HOST_CMDLINE = 1 << 4,
         HOST_STATE = 1 << 5,
@@ -76,7 +76,8 @@ size_t host_find_node(const Host *h, unsigned id) _pure_;
 /* The raw line of a knob, or NULL where this kernel lacks it. */
 const char *host_knob(const Host *h, const char *path) _pure_;
 
-/* The word in brackets of "always [madvise] never", or the whole line where there are none. Returns buffer. */
+/* The word in brackets of "always [madvise] never", or the whole line where there are none. Returns buffer.
+ */
 const char *knob_current_word(const char *line, char *buffer, size_t size);
 
 /* Whether word is one of those that the line offers. */

@@ -23,25 +23,68 @@ static bool is_one_of(const char *file, char *const *files) {
         return false;
 }
 
-static bool diagnostics_contain(const Diagnostics *d, const Diagnostic *wanted) {
+/* As drop-ins: "50-db" is taken for "50-db.conf". */
+static bool same_name(const char *a, const char *b) {
+        const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+        const char *x_end, *y_end;
+
+        x = x ? x + 1 : a;
+        y = y ? y + 1 : b;
+        x_end = endswith(x, ".conf") ?: x + strlen(x);
+        y_end = endswith(y, ".conf") ?: y + strlen(y);
+        return x_end - x == y_end - y && memcmp(x, y, (size_t) (x_end - x)) == 0;
+}
+
+/* Of two drop-ins of one name only the last is read: nobody must take the other for valid. */
+static void report_unread(const char *file, char *const *later, Diagnostics *d) {
+        for (; *later; later++)
+                if (!streq(file, *later) && same_name(file, *later)) {
+                        diag_error(d, ((Source){ file, 0 }),
+                                   "not checked: %s has the same name and replaces it (expected different "
+                                   "names, or one file at a time)",
+                                   *later);
+                        return;
+                }
+}
+
+typedef struct DiagnosticSet {
+        const Diagnostic **items;
+        size_t n;
+} DiagnosticSet;
+
+static int diagnostic_compare(const void *a, const void *b) {
+        const Diagnostic *x = *(const Diagnostic *const *) a, *y = *(const Diagnostic *const *) b;
+        int r = strcmp(x->file ?: "", y->file ?: "");
+
+        if (r == 0)
+                r = (x->line > y->line) - (x->line < y->line);
+        return r != 0 ? r : strcmp(x->message, y->message);
+}
+
+static void diagnostic_set_make(const Diagnostics *d, DiagnosticSet *ret) {
+        *ret = (DiagnosticSet){ .items = calloc(d->n + 1, sizeof(Diagnostic *)), .n = d->n };
+        if (!ret->items)
+                out_of_memory();
         for (size_t i = 0; i < d->n; i++)
-                if (streq_ptr(d->items[i].file, wanted->file) && d->items[i].line == wanted->line &&
-                    streq(d->items[i].message, wanted->message))
-                        return true;
-        return false;
+                ret->items[i] = &d->items[i];
+        qsort(ret->items, ret->n, sizeof(Diagnostic *), diagnostic_compare);
 }
 
 /* With FILEs: what concerns them, and what is wrong elsewhere only since they are there. */
 static void keep_new(Diagnostics *d, const Diagnostics *before, char *const *files) {
         Diagnostics kept = {};
+        DiagnosticSet known;
 
+        diagnostic_set_make(before, &known);
         for (size_t i = 0; i < d->n; i++) {
                 const Diagnostic *item = &d->items[i];
                 Source source = { item->file, item->line };
 
-                if (is_one_of(item->file, files) || !diagnostics_contain(before, item))
+                if (is_one_of(item->file, files) ||
+                    !bsearch(&item, known.items, known.n, sizeof(Diagnostic *), diagnostic_compare))
                         diag_add(&kept, item->severity, source, "%s", item->message);
         }
+        free(known.items);
         diag_done(d);
         *d = kept;
 }
@@ -91,6 +134,8 @@ int verb_check(const Options *o, char *const *arguments) {
         if (*arguments) {
                 check_load(o, NULL, &before);
                 keep_new(&context.diagnostics, &before.diagnostics, arguments);
+                for (char *const *file = arguments; *file; file++)
+                        report_unread(*file, file + 1, &context.diagnostics);
         }
         check_print(o, &context.diagnostics);
         if (context.diagnostics.n_errors > 0 || (o->strict && context.diagnostics.n_warnings > 0))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Text output: ASCII where the locale is not UTF-8, lines broken to the width of the terminal. */
 
+#include "config/text.h"
 #include "hugepagesctl/ctl.h"
 
 static const struct {
@@ -19,14 +20,16 @@ static const char *ascii_symbol(const char *s, size_t *ret_length) {
         return NULL;
 }
 
-/* As the locale can show it, to be freed by the caller. No replacement is longer than its symbol. */
+/* As the locale can show it and no terminal obeys it, to be freed by the caller. No replacement is longer
+ * than its symbol. */
 static char *text_for_locale(const Options *o, const char *s) {
-        char *text = strdup(s), *to = text;
+        char *text = text_escape(s), *to = text;
 
         if (!text)
                 out_of_memory();
         if (o->utf8)
                 return text;
+        s = text;
         while (*s) {
                 size_t l = 1;
                 const char *ascii = ascii_symbol(s, &l);

@@ -8,6 +8,7 @@
 #include <systemd/sd-journal.h>
 #include <systemd/sd-login.h>
 
+#include "config/text.h"
 #include "report/event.h"
 
 /* $JOURNAL_STREAM names what systemd has connected with the journal; it is inherited, and stderr may have
@@ -67,8 +68,10 @@ static int send_to_journal(const Event *e, int priority, const char *message_id,
 }
 
 void event_send(Event *e, int priority, const char *message_id, const char *message) {
-        if (!stderr_is_journal() || send_to_journal(e, priority, message_id, message) < 0)
-                fprintf(stderr, "%s\n", message);
+        _cleanup_free_ char *text = text_escape(message);
+
+        if (text && (!stderr_is_journal() || send_to_journal(e, priority, message_id, text) < 0))
+                fprintf(stderr, "%s\n", text);
         for (size_t i = 0; i < e->n; i++)
                 free(e->fields[i].iov_base);
         *e = (Event){};

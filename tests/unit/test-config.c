@@ -14,6 +14,7 @@
 #include "basic/format.h"
 #include "config/config.h"
 #include "config/keys.h"
+#include "config/text.h"
 #include "temp-root.h"
 
 typedef struct Text {
@@ -1200,6 +1201,26 @@ static void thousands_of_sections_take_no_time(void **state) {
         diag_done(&d);
 }
 
+static void escaped_text_is_printable(void **state) {
+        static const struct {
+                const char *text, *escaped;
+        } cases[] = {
+                { "", "" },
+                { "größe 2M × 3", "größe 2M × 3" },
+                { "\x1b]0;x\a\n\t\x7f", "\\x1b]0;x\\x07\\x0a\\x09\\x7f" },
+                { "\xff\xc3", "\\xff\\xc3" },
+                { "\xc2\x9b", "\\xc2\\x9b" }, /* a control character beyond ASCII */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *escaped = text_escape(cases[i].text);
+
+                assert_non_null(escaped);
+                assert_string_equal(escaped, cases[i].escaped);
+                assert_true(text_is_printable(escaped));
+        }
+}
+
 static void messages_are_cut_and_printable(void **state) {
         static const Case cases[] = {
                 { "[Pool a]\nSize=123456789a123456789b123456789c123456789d123456789e123456789f1234\n",
@@ -1295,6 +1316,7 @@ int main(void) {
                 cmocka_unit_test(given_files_count_as_if_in_etc),
                 cmocka_unit_test(source_is_where_a_key_was_last_assigned),
                 cmocka_unit_test(thousands_of_sections_take_no_time),
+                cmocka_unit_test(escaped_text_is_printable),
                 cmocka_unit_test(messages_are_cut_and_printable),
                 cmocka_unit_test(table_says_everything_about_every_key),
                 cmocka_unit_test(pool_names_are_safe_everywhere),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "report/conflicts.h"
+#include "report/event.h"
 #include "report/report.h"
 
 #define M (1ull << 20)
@@ -302,6 +303,26 @@ static void test_command_line_and_tuned_are_named(void **state) {
         assert_conflicts(items, ELEMENTSOF(items), expected, ELEMENTSOF(expected));
 }
 
+/* A drop-in's name may be anything, and a terminal obey it. */
+static void test_a_log_line_is_one_printable_line(void **state) {
+        char file[] = "/etc/hugepages.d/\x1b]0;x\a\ny.conf", message[] = "bad", line[128] = "";
+        const Diagnostic d = { .severity = SEVERITY_ERROR, .file = file, .line = 2, .message = message };
+        FILE *f = tmpfile();
+        int saved = dup(STDERR_FILENO);
+
+        assert_non_null(f);
+        unsetenv("JOURNAL_STREAM");
+        assert_true(saved >= 0 && dup2(fileno(f), STDERR_FILENO) >= 0);
+        event_log_diagnostic(&d, NULL);
+        assert_true(dup2(saved, STDERR_FILENO) >= 0);
+        close(saved);
+
+        rewind(f);
+        assert_true(fread(line, 1, sizeof(line) - 1, f) > 0);
+        assert_string_equal(line, "/etc/hugepages.d/\\x1b]0;x\\x07\\x0ay.conf:2: bad\n");
+        fclose(f);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_status_is_that_of_the_contract),
@@ -317,6 +338,7 @@ int main(void) {
                 cmocka_unit_test(test_sysctl_that_says_otherwise_is_named),
                 cmocka_unit_test(test_who_says_the_same_is_not_named),
                 cmocka_unit_test(test_command_line_and_tuned_are_named),
+                cmocka_unit_test(test_a_log_line_is_one_printable_line),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,9 @@
 
 #include <cmocka.h>
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 #include "host/state.h"
 #include "temp-root.h"
 
@@ -229,6 +232,33 @@ static void test_lookups_fall_back(void **state) {
         assert_null(state_find_pool(NULL, "vm"));
 }
 
+static void test_a_killed_writer_leaves_one_file_at_most(void **state) {
+        _cleanup_temp_root_ char *root = temp_root_new();
+        _cleanup_closedir_ DIR *dir = NULL;
+        pid_t child;
+        int status;
+
+        assert_int_equal(root_mkdir_p(root, STATE_DIRECTORY, 0755), 0);
+        for (unsigned i = 0; i < 3; i++) {
+                child = fork();
+                if (child == 0) {
+                        struct rlimit limit = { 1, RLIM_INFINITY };
+
+                        if (setrlimit(RLIMIT_FSIZE, &limit) == 0) /* SIGXFSZ at the second byte */
+                                (void) root_write_file_atomic(root, STATE_PATH, "text");
+                        _exit(0);
+                }
+                assert_int_equal(waitpid(child, &status, 0), child);
+                assert_true(WIFSIGNALED(status));
+        }
+        assert_int_equal(root_write_file_atomic(root, STATE_PATH, "text"), 0);
+
+        assert_int_equal(root_opendir(root, STATE_DIRECTORY, &dir), 0);
+        for (struct dirent *de; (de = readdir(dir));)
+                if (!streq(de->d_name, ".") && !streq(de->d_name, ".."))
+                        assert_string_equal(de->d_name, "state");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_reads_every_kind_of_line),
@@ -244,6 +274,7 @@ int main(void) {
                 cmocka_unit_test(test_no_file_is_enoent),
                 cmocka_unit_test(test_garbage_never_crashes),
                 cmocka_unit_test(test_lookups_fall_back),
+                cmocka_unit_test(test_a_killed_writer_leaves_one_file_at_most),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
