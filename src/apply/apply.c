@@ -7,9 +7,7 @@
 #include "apply/run.h"
 #include "basic/fs.h"
 
-/* Takes the lock that keeps two runs from mixing; waits for it. 1 where another run had it, 0 where it was
- * free, negative errno. */
-static int take_lock(const char *root, int *ret) {
+int run_lock(const char *root, int *ret) {
         _cleanup_close_ int directory = -1, fd = -1;
         int waited = 0, r;
 
@@ -35,19 +33,32 @@ static int take_lock(const char *root, int *ret) {
         return waited;
 }
 
-/* What another run has left since the Host was loaded: its record of the state before must not be lost. */
-static int reload_state(Run *run) {
-        State *s;
+/* By their text; 1 or 0, -ENOMEM. */
+static int states_differ(const State *a, const State *b) {
+        _cleanup_free_ char *x = a ? state_format(a) : strdup(""), *y = b ? state_format(b) : strdup("");
+
+        return x && y ? !streq(x, y) : -ENOMEM;
+}
+
+int run_reload_state(Run *run) {
+        _cleanup_(state_freep) State *s = NULL, *old = NULL;
         int r = state_read(run->input->root, &s);
 
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
-        state_free(run->host->state);
+        old = run->host->state;
         run->host->state = s;
-        return 0;
+        r = states_differ(old, s);
+        s = NULL;
+        return r;
 }
 
-static int run_init(Run *run, const ApplyInput *input, const Plan *plan) {
+static void forget_limits(Run *run) {
+        for (size_t i = 0; i < run->host->n_sizes * run->host->n_nodes; i++)
+                run->limits.pages[i] = UINT64_MAX;
+}
+
+int run_init(Run *run, const ApplyInput *input, const Plan *plan) {
         size_t n_cells = input->host->n_sizes * input->host->n_nodes;
 
         *run = (Run){
@@ -61,12 +72,11 @@ static int run_init(Run *run, const ApplyInput *input, const Plan *plan) {
         };
         if (!run->records || !run->limits.pages)
                 return -ENOMEM;
-        for (size_t i = 0; i < n_cells; i++)
-                run->limits.pages[i] = UINT64_MAX;
+        forget_limits(run);
         return 0;
 }
 
-static void run_done(Run *run) {
+void run_done(Run *run) {
         free(run->records);
         free(run->limits.pages);
         for (size_t i = 0; i < run->n_settings; i++)
@@ -122,25 +132,52 @@ static int write_pools(Run *run, const Plan *plan) {
         return r < 0 ? r : any_short;
 }
 
+static int renew_plan(Run *run, Plan **plan) {
+        Plan *next;
+        int r = plan_again(run, &next);
+
+        if (r < 0)
+                return r;
+        plan_free(*plan);
+        *plan = next;
+        return 0;
+}
+
 /* Pages that a node does not give are asked of the other nodes, until all are there or no node has more.
  * Each round has learnt the limit of one node more, so their number is bounded. *ret is the last new plan,
  * NULL where the first one was enough. */
-static int reserve(Run *run, const Plan *plan, Plan **ret) {
+static int reserve_rounds(Run *run, const Plan *plan, Plan **ret) {
         size_t rounds = run->host->n_sizes * run->host->n_nodes + 1;
 
         for (size_t i = 0; i < rounds; i++) {
-                Plan *next;
-                int r = write_pools(run, plan);
+                int r = write_pools(run, *ret ?: plan);
 
                 if (r <= 0)
                         return r;
-                r = plan_again(run, &next);
+                r = renew_plan(run, ret);
                 if (r < 0)
                         return r;
-                plan_free(*ret);
-                plan = *ret = next;
         }
         return 0;
+}
+
+static uint64_t planned_bytes(const Plan *p) {
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < p->n_pools; i++)
+                sum = add_sat(sum,
+                              mul_sat(p->pools[i].planned, p->host->sizes[p->pools[i].size_index].bytes));
+        return sum;
+}
+
+static int reserve(Run *run, const Plan *plan, Plan **ret) {
+        int r = reserve_rounds(run, plan, ret);
+
+        if (r < 0 || !*ret || planned_bytes(*ret) >= planned_bytes(plan) || !drop_caches(run))
+                return r;
+        forget_limits(run);
+        r = renew_plan(run, ret);
+        return r < 0 ? r : reserve_rounds(run, plan, ret);
 }
 
 static int run_locked(Run *run, const Plan *plan, Outcome **ret) {
@@ -176,13 +213,14 @@ int apply_run(const ApplyInput *input, const Plan *plan, Outcome **ret) {
         Run run;
         int r, waited;
 
-        r = waited = take_lock(input->root, &lock);
+        r = waited = run_lock(input->root, &lock);
         if (r < 0)
                 return r;
         r = run_init(&run, input, plan);
         if (r >= 0)
-                r = reload_state(&run);
-        if (r >= 0 && waited && (r = counts_refresh(input->kernel, input->host)) >= 0 &&
+                r = run_reload_state(&run);
+        /* Counts that belong to a state of the past must not be remembered as those before our changes. */
+        if (r >= 0 && (waited || r > 0) && (r = counts_refresh(input->kernel, input->host)) >= 0 &&
             (r = plan_again(&run, &renewed)) >= 0)
                 plan = renewed;
         if (r >= 0)

@@ -95,3 +95,69 @@ bool outcome_degraded(const Outcome *o) _pure_;
 
 void outcome_free(Outcome *o);
 DEFINE_CLEANUP(Outcome, outcome_free)
+
+/* Giving back: revert (all that was done in this boot) and release (pages, on demand). */
+
+typedef struct ReleasedPages { /* a page size on a node, in persistent pages */
+        size_t size_index, node_index;
+        char *path;
+        uint64_t goal;   /* what there should be */
+        uint64_t target; /* the same, but with the pages that stay for a MountClaim */
+        uint64_t from;   /* what was found */
+        uint64_t to;     /* what can be written: less far where pages must stay, or none come */
+        uint64_t actual; /* what was read back; in a dry run as to */
+        char *reason;    /* why actual is not the goal, a few words; NULL where it is */
+} ReleasedPages;
+
+typedef struct ReleasedKnob {
+        char *path, *from, *to;
+        char *actual; /* what was read back; NULL where nothing could be read. In a dry run as to */
+        int error;    /* negative errno where the kernel refused it */
+} ReleasedKnob;
+
+typedef struct ReleasedPool { /* in pages; held is the sum of the four */
+        const PlanPool *pool;
+        uint64_t held;
+        uint64_t released;
+        uint64_t in_use, promised; /* by their number: the kernel does not say whose they are */
+        uint64_t refused;          /* for an error that the page size and node have as their reason */
+        uint64_t *node_held, *node_released;
+        uint64_t *node_claimed; /* of node_held, what mounts have: the nodes are a guess */
+} ReleasedPool;
+
+typedef struct MountClaim { /* what the live mounts of a pool have, in pages */
+        uint64_t used;      /* by files */
+        uint64_t promised;  /* by min_size=, beyond used */
+} MountClaim;
+
+typedef struct Released {
+        ReleasedPages *pages; /* largest size first, then by node; those that are as they should be, too */
+        size_t n_pages;
+        ReleasedKnob *knobs; /* revert only */
+        size_t n_knobs;
+        ReleasedPool *pools; /* release only: those that were named, in reading order */
+        size_t n_pools;
+        bool was_reverted; /* revert: the last one has left nothing to do, and no run has begun since */
+} Released;
+
+/* Brings back what the state of this boot remembers: knobs first, then pages, those to be lowered before
+ * those to be raised, each as careful as a run is: no page goes that is in use or promised, KeepFree= holds.
+ * What is back is forgotten, what is not stays remembered, and no run counts as being in effect. Killed at
+ * any point, it can be called again and ends in the same state.
+ *
+ * dry_run: nothing is locked or written. -ENOENT where no run has left a state, -EINVAL where it is damaged;
+ * else as apply_run(). */
+int revert_run(const ApplyInput *input, const Plan *plan, bool dry_run, Released **ret);
+
+/* Gives the pages of pools back, as plan_attribute() has them, node by node; never more than is free and
+ * promised to nobody. named and claims are by index of the plan's pools. named NULL: all. claims, which may
+ * be NULL: what a pool cannot give since its own mounts have it, and others must not give for it. dry_run
+ * and errors as above, but for those of the state: where there is none, it begins with this. */
+int release_run(const ApplyInput *input, const Plan *plan, const bool *named, const MountClaim *claims,
+                bool dry_run, Released **ret);
+
+/* All is as it should be. */
+bool released_complete(const Released *r) _pure_;
+
+void released_free(Released *r);
+DEFINE_CLEANUP(Released, released_free)

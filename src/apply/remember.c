@@ -35,9 +35,10 @@ static bool has_knob(const State *s, const char *path) {
         return false;
 }
 
-static int remember_pages(Run *run, State *s, const PlanWrite *w) {
-        uint64_t page_size = run->host->sizes[w->size_index].bytes;
-        const Node *node = &run->host->nodes[w->node_index];
+int remember_pages(Run *run, size_t size_index, size_t node_index) {
+        uint64_t page_size = run->host->sizes[size_index].bytes;
+        const Node *node = &run->host->nodes[node_index];
+        State *s = run->host->state;
         StatePages *entry;
 
         if (has_pages(s, page_size, node->id))
@@ -45,7 +46,7 @@ static int remember_pages(Run *run, State *s, const PlanWrite *w) {
         entry = APPEND(s->before, s->n_before);
         if (!entry)
                 return -ENOMEM;
-        *entry = (StatePages){ page_size, node->id, pages_persistent(&node->pages[w->size_index]) };
+        *entry = (StatePages){ page_size, node->id, pages_persistent(&node->pages[size_index]) };
         return 1;
 }
 
@@ -127,7 +128,7 @@ int remember_before(Run *run, const Plan *plan) {
 
                 if (w->kind != WRITE_POOL)
                         continue;
-                r = remember_pages(run, s, w);
+                r = remember_pages(run, w->size_index, w->node_index);
                 if (r < 0)
                         return r;
                 changed |= r;
@@ -138,8 +139,11 @@ int remember_before(Run *run, const Plan *plan) {
                         return r;
                 changed |= r;
         }
-        if (plan->n_writes > 0 && s->exit_status >= 0) {
+        for (size_t i = 0; i < s->n_pools; i++)
+                s->pools[i].released = false;
+        if (plan->n_writes > 0 && (s->exit_status >= 0 || s->reverted)) {
                 s->exit_status = -1; /* a run is under way */
+                s->reverted = false;
                 changed = 1;
         }
         return changed ? save(run) : 0;
@@ -156,17 +160,14 @@ static void forget_pools(State *s) {
         s->n_pools = 0;
 }
 
-static int remember_pool(State *s, const Outcome *o, const OutcomePool *p) {
-        StatePool *entry = APPEND(s->pools, s->n_pools);
-
-        if (!entry)
-                return -ENOMEM;
-        entry->page_size = p->page_size;
-        entry->requested = p->requested;
+static int remember_reserved(StatePool *entry, const Outcome *o, const OutcomePool *p, const char *reason) {
+        free(entry->nodes);
+        entry->nodes = NULL;
+        entry->n_nodes = 0;
         entry->reserved = p->reserved;
-        entry->name = strdup(p->name);
-        entry->reason = p->reason ? strdup(p->reason) : NULL;
-        if (!entry->name || (p->reason && !entry->reason))
+        free(entry->reason);
+        entry->reason = reason ? strdup(reason) : NULL;
+        if (reason && !entry->reason)
                 return -ENOMEM;
         for (size_t n = 0; n < o->n_nodes; n++) {
                 StatePages *pages;
@@ -179,6 +180,23 @@ static int remember_pool(State *s, const Outcome *o, const OutcomePool *p) {
                 *pages = (StatePages){ p->page_size, o->node_ids[n], p->node_reserved[n] };
         }
         return 0;
+}
+
+static StatePool *add_pool(State *s, const char *name, uint64_t page_size, uint64_t requested) {
+        StatePool *entry = APPEND(s->pools, s->n_pools);
+
+        if (!entry)
+                return NULL;
+        entry->page_size = page_size;
+        entry->requested = requested;
+        entry->name = strdup(name);
+        return entry->name ? entry : NULL;
+}
+
+static int remember_pool(State *s, const Outcome *o, const OutcomePool *p) {
+        StatePool *entry = add_pool(s, p->name, p->page_size, p->requested);
+
+        return entry ? remember_reserved(entry, o, p, p->reason) : -ENOMEM;
 }
 
 int remember_outcome(Run *run, const Outcome *o) {
@@ -196,5 +214,111 @@ int remember_outcome(Run *run, const Outcome *o) {
         free(s->status);
         s->status = run->input->status_line ? run->input->status_line(o) : NULL;
         s->exit_status = outcome_exit_status(o);
+        s->reverted = false;
+        return save(run);
+}
+
+/* Marked before the first page goes: a release that is killed must not take the pages of others the next
+ * time, which would seem to be those of its pools. */
+static int mark_released(Run *run, const ReleasedPool *p) {
+        const char *name = p->pool->pool->section.name;
+        StatePool *entry = (StatePool *) state_find_pool(run->host->state, name);
+
+        if (p->held == 0)
+                return 0;
+        if (!entry)
+                entry = add_pool(run->host->state, name, run->host->sizes[p->pool->size_index].bytes,
+                                 p->pool->requested);
+        if (!entry)
+                return -ENOMEM;
+        entry->released = true;
+        return 0;
+}
+
+int remember_releasing(Run *run, const Released *released) {
+        bool first = !run->host->state;
+        int r = ensure_state(run);
+
+        if (r < 0)
+                return r;
+        if (first)
+                run->host->state->reverted = true; /* no run is under way */
+        for (size_t i = 0; i < released->n_pages; i++)
+                if ((r = remember_pages(run, released->pages[i].size_index, released->pages[i].node_index)) <
+                    0)
+                        return r;
+        for (size_t i = 0; i < released->n_pools; i++)
+                if ((r = mark_released(run, &released->pools[i])) < 0)
+                        return r;
+        return save(run);
+}
+
+int remember_released(Run *run, const Plan *plan) {
+        _cleanup_(outcome_freep) Outcome *o = NULL;
+        State *s = run->host->state;
+        int r = outcome_observe(plan, run->host, run->input->diagnostics, &o);
+
+        for (size_t i = 0; r >= 0 && i < o->n_pools; i++) {
+                const OutcomePool *p = &o->pools[i];
+                StatePool *entry = p->dropped ? NULL : (StatePool *) state_find_pool(s, p->name);
+
+                if (!entry || !entry->released)
+                        continue;
+                entry->released = p->reserved < p->requested;
+                r = remember_reserved(entry, o, p, entry->released ? RELEASED_REASON : NULL);
+        }
+        if (r < 0)
+                return r;
+        free(s->status);
+        s->status = run->input->status_line ? run->input->status_line(o) : NULL;
+        return save(run);
+}
+
+static void forget_knobs(State *s) {
+        for (size_t i = 0; i < s->n_knobs; i++) {
+                free(s->knobs[i].path);
+                free(s->knobs[i].value);
+        }
+        s->n_knobs = 0;
+}
+
+/* The arrays have room: what stays is part of what was there. */
+static int keep_knobs(State *s, const Released *released) {
+        forget_knobs(s);
+        for (size_t i = 0; i < released->n_knobs; i++) {
+                const ReleasedKnob *k = &released->knobs[i];
+                StateKnob *entry;
+
+                if (streq_ptr(k->actual, k->to))
+                        continue;
+                entry = &s->knobs[s->n_knobs++];
+                *entry = (StateKnob){ strdup(k->path), strdup(k->to) };
+                if (!entry->path || !entry->value)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+int remember_reverted(Run *run, const Released *released) {
+        const Host *h = run->host;
+        State *s = h->state;
+        int r;
+
+        s->n_before = 0;
+        for (size_t i = 0; i < released->n_pages; i++) {
+                const ReleasedPages *p = &released->pages[i];
+
+                if (p->actual != p->goal)
+                        s->before[s->n_before++] = (StatePages){ h->sizes[p->size_index].bytes,
+                                                                 h->nodes[p->node_index].id, p->goal };
+        }
+        r = keep_knobs(s, released);
+        if (r < 0)
+                return r;
+        forget_pools(s);
+        free(s->status);
+        s->status = NULL;
+        s->exit_status = -1;
+        s->reverted = true;
         return save(run);
 }

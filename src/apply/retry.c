@@ -40,3 +40,13 @@ int make_room(NodePages *p, uint64_t target) {
         }
         return 0;
 }
+
+bool drop_caches(Run *run) {
+        Kernel *k = run->kernel;
+
+        if (!run->config->system.drop_caches || run->dropped_caches || k->now(k) >= run->deadline)
+                return false;
+        run->dropped_caches = true;
+        /* 1: the page cache alone; dentries and inodes (2) are dear to read again and small. */
+        return k->write(k, "/proc/sys/vm/drop_caches", "1") >= 0;
+}

@@ -24,6 +24,7 @@ typedef struct Run {
         size_t n_settings;
         size_t n_writes;
         bool timed_out;
+        bool dropped_caches; /* once a run is enough */
         bool first_for_rest; /* what Size=rest comes to is being found out by this run */
         bool counts_right;   /* this kernel has no bug with surplus pages on other nodes, see pages.c */
 } Run;
@@ -35,6 +36,15 @@ typedef struct NodePages {
         const char *path;  /* its nr_hugepages */
         PageCounts counts; /* as last read */
 } NodePages;
+
+/* apply.c: what every run begins and ends with. run_lock() takes the lock that keeps two runs from mixing
+ * and waits for it: 1 where another run had it, 0 where it was free. run_reload_state(): what another run
+ * has left since the Host was loaded, as its record of the state before must not be lost. All: negative
+ * errno. */
+int run_lock(const char *root, int *ret);
+int run_init(Run *run, const ApplyInput *input, const Plan *plan);
+int run_reload_state(Run *run); /* 1 where it is another one */
+void run_done(Run *run);
 
 /* counts.c: reading anew. A counter that cannot be read keeps its value in the Host; -ENOMEM is all that can
  * come of counts_refresh(). node_index SIZE_MAX: over all nodes. */
@@ -54,6 +64,8 @@ int pages_raise_once(NodePages *p, uint64_t target);
 
 /* retry.c: goes on where one attempt was not enough. Negative errno. */
 int make_room(NodePages *p, uint64_t target);
+/* The last resort, where DropCaches=yes allows it: true once a run, when all nodes should be asked anew. */
+bool drop_caches(Run *run);
 
 /* settings.c: the knobs of plan->settings, those with before_pools or the others. */
 int settings_apply(Run *run, const Plan *plan, bool before_pools);
@@ -61,9 +73,16 @@ bool setting_holds(const char *line, const char *wanted);
 int setting_observe(const PlanWrite *w, const char *line, OutcomeSetting *ret);
 void outcome_setting_done(OutcomeSetting *s);
 
+/* Why a pool is short whose pages were given back on demand. */
+#define RELEASED_REASON "given back with hugepagesctl release"
+
 /* remember.c: the state file. remember_before() keeps what the plan's writes are about to change. */
 int remember_before(Run *run, const Plan *plan);
 int remember_outcome(Run *run, const Outcome *o);
+int remember_pages(Run *run, size_t size_index, size_t node_index); /* without saving; 1 where it is new */
+int remember_releasing(Run *run, const Released *r);
+int remember_released(Run *run, const Plan *plan);
+int remember_reverted(Run *run, const Released *r);
 
 /* outcome.c: first is the plan as it was made; last the one that pages were last written by (they are the
  * same where nothing had to be planned again). run NULL: nothing was run, records and settings are those

@@ -93,6 +93,7 @@ typedef struct Pool {
         Nodes nodes;
         Amount overcommit; /* Overcommit= (BYTES) and OvercommitPages= (PAGES) are one slot */
         bool essential;
+        uint64_t promised; /* bytes that its mounts reserve together, as far as the drop-ins tell */
 } Pool;
 
 typedef struct Mount {

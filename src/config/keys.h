@@ -57,3 +57,6 @@ const KeyInfo *section_find_key(SectionType type, const char *name);
  * key of another section), as a text to append to a message: " (did you mean PageSize=?)", or "". */
 const char *suggest_key(SectionType type, const char *name, char *buffer, size_t size);
 const char *suggest_section(const char *name, char *buffer, size_t size);
+
+/* The name of the pool that was probably meant; NULL where there is none. */
+const char *suggest_pool(const Config *c, const char *name) _pure_;

@@ -82,3 +82,18 @@ const char *suggest_section(const char *name, char *buffer, size_t size) {
                 snprintf(buffer, size, " (did you mean [%s]?)", meant);
         return buffer;
 }
+
+const char *suggest_pool(const Config *c, const char *name) {
+        unsigned best = isempty(name) ? 0 : max_distance(name) + 1;
+        const char *meant = NULL;
+
+        for (size_t i = 0; i < c->n_pools; i++) {
+                unsigned distance = edit_distance(name, c->pools[i]->section.name);
+
+                if (distance < best) {
+                        best = distance;
+                        meant = c->pools[i]->section.name;
+                }
+        }
+        return meant;
+}

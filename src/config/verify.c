@@ -141,13 +141,30 @@ static void verify_mount_amounts(Mount *m, const Pool *pool, Diagnostics *d) {
                      m->pool, FORMAT_SIZE_EXACT(pool_bytes));
 }
 
+/* What one mount has set aside cannot be set aside for another: the kernel would take it from other pools of
+ * the size, or refuse the mount. */
+static void verify_promise(Mount *m, Pool *pool, Diagnostics *d) {
+        uint64_t pool_bytes = pool_known_bytes(pool), bytes = m->reserve.value;
+        Section *s = &m->section;
+
+        if (m->reserve.type == AMOUNT_WHOLE_POOL)
+                bytes = pool_bytes > 0 ? pool_bytes : UINT64_MAX;
+        if (bytes > 0 && m->size.type != AMOUNT_INFINITY && pool->promised > 0 &&
+            (bytes == UINT64_MAX || (pool_bytes > 0 && add_sat(pool->promised, bytes) > pool_bytes)))
+                drop(s, d, section_key_source(s, "Reserve"),
+                     "Reserve=: more than other mounts have left of [Pool %s] (expected them to share it)",
+                     m->pool);
+        else
+                pool->promised = add_sat(pool->promised, bytes);
+}
+
 static int mount_compare(const void *a, const void *b) {
         return strcmp(((const Mount *) a)->where, ((const Mount *) b)->where);
 }
 
 /* by_where: tsearch(3) tree of the mounts that were accepted. */
 static int verify_mount(const Config *c, Mount *m, void **by_where, Diagnostics *d) {
-        const Pool *pool = m->pool ? config_find_pool(c, m->pool) : NULL;
+        Pool *pool = m->pool ? config_find_pool(c, m->pool) : NULL;
         Section *s = &m->section;
         Mount **other;
 
@@ -171,7 +188,8 @@ static int verify_mount(const Config *c, Mount *m, void **by_where, Diagnostics 
                 drop(s, d, section_key_source(s, "Where"),
                      "Where=%s a second time (expected another directory; %s:%u has it)", QUOTE(m->where),
                      first.file, first.line);
-        }
+        } else if (pool)
+                verify_promise(m, pool, d);
         return 0;
 }
 
@@ -200,6 +218,13 @@ static void verify_reference(const Service *s, const char *key, const char *word
                  s->require ? "; the unit will not start, as Require=yes" : "");
 }
 
+static void verify_use(const Service *s, Diagnostics *d) {
+        if (s->require && !s->broken && !s->pools && !s->mounts)
+                diag_warning(d, section_key_source(&s->section, "Require"),
+                             "[Service %s]: Require=yes has no effect (expected Pool= or Mount= beside it)",
+                             s->section.name);
+}
+
 static int verify_service(const Config *c, Service *s, Diagnostics *d) {
         const char *reason;
 
@@ -224,6 +249,7 @@ static int verify_service(const Config *c, Service *s, Diagnostics *d) {
 
                 verify_reference(s, "Mount", *word, m ? &m->section : NULL, d);
         }
+        verify_use(s, d);
         return 0;
 }
 

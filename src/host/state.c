@@ -6,8 +6,10 @@
  *     knob PATH VALUE…
  *     pool NAME PAGE_SIZE REQUESTED RESERVED [NODE:PAGES]…
  *     reason NAME TEXT…
+ *     released NAME
  *     status TEXT…
  *     exit STATUS
+ *     reverted
  */
 
 #include "host/state.h"
@@ -125,19 +127,30 @@ static int parse_pool(State *s, char *p) {
         return 0;
 }
 
-/* Of a pool that came before. */
-static int parse_reason(State *s, char *p) {
-        const char *name = next_word(&p);
+/* Of a pool that came before; NULL where there is none. */
+static StatePool *next_pool(State *s, char **p) {
+        const char *name = next_word(p);
 
-        if (!name || !p)
+        return name ? (StatePool *) state_find_pool(s, name) : NULL;
+}
+
+static int parse_reason(State *s, char *p) {
+        StatePool *pool = next_pool(s, &p);
+
+        if (!pool || !p)
                 return -EINVAL;
-        for (size_t i = 0; i < s->n_pools; i++)
-                if (streq(s->pools[i].name, name)) {
-                        free(s->pools[i].reason);
-                        s->pools[i].reason = strdup(p);
-                        return s->pools[i].reason ? 0 : -ENOMEM;
-                }
-        return -EINVAL;
+        free(pool->reason);
+        pool->reason = strdup(p);
+        return pool->reason ? 0 : -ENOMEM;
+}
+
+static int parse_released(State *s, char *p) {
+        StatePool *pool = next_pool(s, &p);
+
+        if (!pool || p)
+                return -EINVAL;
+        pool->released = true;
+        return 0;
 }
 
 static int parse_status(State *s, char *p) {
@@ -157,13 +170,21 @@ static int parse_exit(State *s, char *p) {
         return 0;
 }
 
+static int parse_reverted(State *s, char *p) {
+        if (p)
+                return -EINVAL;
+        s->reverted = true;
+        return 0;
+}
+
 static int parse_line(State *s, char *line) {
         static const struct {
                 const char *keyword;
                 int (*parse)(State *s, char *rest);
         } table[] = {
-                { "before", parse_before }, { "knob", parse_knob },     { "pool", parse_pool },
-                { "reason", parse_reason }, { "status", parse_status }, { "exit", parse_exit },
+                { "before", parse_before }, { "knob", parse_knob },         { "pool", parse_pool },
+                { "reason", parse_reason }, { "released", parse_released }, { "status", parse_status },
+                { "exit", parse_exit },     { "reverted", parse_reverted },
         };
         const char *keyword = strsep(&line, " ");
 
@@ -223,6 +244,8 @@ static void put_pool(FILE *f, const StatePool *p) {
                 fprintf(f, "reason %s", p->name);
                 put_text(f, p->reason);
         }
+        if (p->released)
+                fprintf(f, "released %s\n", p->name);
 }
 
 char *state_format(const State *s) {
@@ -249,6 +272,8 @@ char *state_format(const State *s) {
         }
         if (s->exit_status >= 0)
                 fprintf(f, "exit %d\n", s->exit_status);
+        if (s->reverted)
+                fputs("reverted\n", f);
         failed = ferror(f);
         if (fclose(f) != 0 || failed) {
                 free(text);

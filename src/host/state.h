@@ -30,7 +30,8 @@ typedef struct StatePool { /* what a pool held when the last run ended */
         uint64_t reserved;  /* pages, in all */
         StatePages *nodes;  /* page_size as above */
         size_t n_nodes;
-        char *reason; /* why reserved < requested, as that run saw it; NULL where it is full */
+        char *reason;  /* why reserved < requested, as that run saw it; NULL where it is full */
+        bool released; /* given back on demand since that run: what pages there are belong to others first */
 } StatePool;
 
 typedef struct State {
@@ -42,6 +43,7 @@ typedef struct State {
         size_t n_pools;
         char *status;    /* the status line of the last run */
         int exit_status; /* of the last run; -1 while it has not ended */
+        bool reverted;   /* hugepagesctl has taken back what runs had done, and none has begun since */
 } State;
 
 /* -ENOENT where no run has left one; -EINVAL where it is damaged (it is then treated as absent). */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* hugepagesctl check: what is wrong with the drop-ins, one line each. */
 
+#include "basic/format.h"
 #include "hugepagesctl/ctl.h"
+#include "hugepagesctl/lint.h"
 
 /* A FILE that is not there is no drop-in with an error: it is not what the caller meant. */
 static int check_files_exist(char *const *files) {
@@ -52,13 +54,34 @@ typedef struct DiagnosticSet {
         size_t n;
 } DiagnosticSet;
 
+/* The next character of a message; each number, with its unit, is one of its own. */
+static int next_of_message(const char **s) {
+        if (**s < '0' || **s > '9')
+                return **s ? (unsigned char) *(*s)++ : 0;
+        *s += strspn(*s, "0123456789.");
+        *s += strspn(*s, "KMGT%");
+        return '0';
+}
+
+/* Whatever the numbers: that a pool is cut, or that sysctl.d says otherwise, is no news where the numbers
+ * alone have changed. */
+static int message_compare(const char *a, const char *b) {
+        int x, y;
+
+        do {
+                x = next_of_message(&a);
+                y = next_of_message(&b);
+        } while (x == y && x != 0);
+        return x - y;
+}
+
 static int diagnostic_compare(const void *a, const void *b) {
         const Diagnostic *x = *(const Diagnostic *const *) a, *y = *(const Diagnostic *const *) b;
         int r = strcmp(x->file ?: "", y->file ?: "");
 
         if (r == 0)
                 r = (x->line > y->line) - (x->line < y->line);
-        return r != 0 ? r : strcmp(x->message, y->message);
+        return r != 0 ? r : message_compare(x->message, y->message);
 }
 
 static void diagnostic_set_make(const Diagnostics *d, DiagnosticSet *ret) {
@@ -89,17 +112,44 @@ static void keep_new(Diagnostics *d, const Diagnostics *before, char *const *fil
         *d = kept;
 }
 
+/* What all pools but Size=rest ask for, in bytes. */
+static uint64_t requested_bytes(const Plan *p) {
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < p->n_pools; i++)
+                if (!p->pools[i].rest)
+                        bytes = add_sat(bytes, mul_sat(p->pools[i].requested,
+                                                       p->host->sizes[p->pools[i].size_index].bytes));
+        return bytes;
+}
+
+/* Each for itself would fit. */
+static bool is_cut_by_others(const Plan *p, const PlanPool *pool, uint64_t all, uint64_t room) {
+        uint64_t own = mul_sat(pool->requested, p->host->sizes[pool->size_index].bytes);
+
+        return !pool->rest && own <= room && all > room;
+}
+
 /* A pool that this machine has no room for is as declared as ever: the plan tells it with the pool, and only
  * who validates a drop-in wants it among the faults. */
 static void warn_cuts(const Plan *p, Diagnostics *d) {
+        uint64_t all = requested_bytes(p), room = sub_sat(p->host->mem_total, p->keep_free);
+
         for (size_t i = 0; i < p->n_pools; i++) {
                 const PlanPool *pool = &p->pools[i];
                 const Section *section = &pool->pool->section;
+                Source source = section_key_source(section, "Size");
 
                 /* Nodes that do not exist have had their warning. */
-                if (add_sat(pool->planned, pool->missing) < pool->requested)
-                        diag_warning(d, section_key_source(section, "Size"), "pool %s: %s", section->name,
-                                     pool->cut);
+                if (add_sat(pool->planned, pool->missing) >= pool->requested)
+                        continue;
+                if (is_cut_by_others(p, pool, all, room))
+                        diag_warning(d, source,
+                                     "pool %s: %s; the pools do not fit together: they ask for %s, and "
+                                     "KeepFree= leaves %s",
+                                     section->name, pool->cut, FORMAT_SIZE(all), FORMAT_SIZE(room));
+                else
+                        diag_warning(d, source, "pool %s: %s", section->name, pool->cut);
         }
 }
 
@@ -122,6 +172,9 @@ static void check_print(const Options *o, const Diagnostics *d) {
 static void check_load(const Options *o, char *const *files, Context *ret) {
         context_load(o, files, ret);
         warn_cuts(ret->plan, &ret->diagnostics);
+        lint(o, ret, &ret->diagnostics);
+        if (!files)
+                folklore_find(o->root, &ret->diagnostics);
         diag_sort(&ret->diagnostics);
 }
 

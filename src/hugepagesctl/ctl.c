@@ -8,57 +8,50 @@
 #include <stdarg.h>
 #include <sys/ioctl.h>
 
+#include "basic/parse.h"
 #include "build-config.h"
-#include "hugepagesctl/ctl.h"
+#include "hugepagesctl/verbs.h"
 
-enum { /* in the order of long_options */
-       INDEX_JSON,
-       INDEX_NO_HEADINGS,
-       INDEX_OUTPUT,
-       INDEX_RAW,
-       INDEX_BYTES,
-       INDEX_STRICT,
+const OptionInfo option_table[] = {
+        [INDEX_JSON] = { "json", 'J', NULL, "print JSON" },
+        [INDEX_NO_HEADINGS] = { "noheadings", 'n', NULL, "the table only, without its headings" },
+        [INDEX_OUTPUT] = { "output", 'o', "COLUMNS",
+                           "the table only, with these columns; +COLUMNS adds to the default" },
+        [INDEX_RAW] = { "raw", 'r', NULL, "the table only, in raw form" },
+        [INDEX_BYTES] = { "bytes", 'b', NULL, "sizes in bytes" },
+        [INDEX_WATCH] = { "watch", 'w', "SECONDS", "status: print it again and again" },
+        [INDEX_STRICT] = { "strict", OPTION_STRICT, NULL, "check: fail for warnings too" },
+        [INDEX_DRY_RUN] = { "dry-run", OPTION_DRY_RUN, NULL, "change nothing, show what would be done" },
+        [INDEX_YES] = { "yes", 'y', NULL, "release: do not ask" },
+        { "no-pager", OPTION_NO_PAGER, NULL, "no effect: no pager is used" },
+        { "root", OPTION_ROOT, "DIR", "take all files below DIR (default: $HUGEPAGES_ROOT)" },
+        { "help", 'h', NULL, "print this help" },
+        { "version", 'V', NULL, "print the version" },
 };
-
-enum { /* options without a short form */
-       OPTION_STRICT = 256,
-       OPTION_NO_PAGER,
-       OPTION_ROOT,
-};
-
-static const struct option long_options[] = {
-        [INDEX_JSON] = { "json", no_argument, NULL, 'J' },
-        [INDEX_NO_HEADINGS] = { "noheadings", no_argument, NULL, 'n' },
-        [INDEX_OUTPUT] = { "output", required_argument, NULL, 'o' },
-        [INDEX_RAW] = { "raw", no_argument, NULL, 'r' },
-        [INDEX_BYTES] = { "bytes", no_argument, NULL, 'b' },
-        [INDEX_STRICT] = { "strict", no_argument, NULL, OPTION_STRICT },
-        { "no-pager", no_argument, NULL, OPTION_NO_PAGER },
-        { "root", required_argument, NULL, OPTION_ROOT },
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, 'V' },
-        {},
-};
+const size_t n_options = ELEMENTSOF(option_table);
 
 #define TABLE_OPTIONS                                                                                       \
         (1u << INDEX_JSON | 1u << INDEX_NO_HEADINGS | 1u << INDEX_OUTPUT | 1u << INDEX_RAW |                \
          1u << INDEX_BYTES)
 
-typedef struct Verb {
-        const char *name;
-        int (*run)(const Options *o, char *const *arguments);
-        const char *arguments; /* for the help; "" for none */
-        unsigned options;      /* by index, of those that not every verb has */
-        const char *help;
-} Verb;
-
-static const Verb verbs[] = {
-        { "status", verb_status, "", TABLE_OPTIONS,
-          "what is there: pools, nodes, THP, mounts, units (default)" },
-        { "plan", verb_plan, "", TABLE_OPTIONS, "what would be done, and why; writes nothing" },
-        { "check", verb_check, "[FILE...]", 1u << INDEX_JSON | 1u << INDEX_STRICT,
+const Verb verbs[] = {
+        { "status", verb_status, "", COMPLETE_NOTHING, TABLE_OPTIONS | 1u << INDEX_WATCH,
+          "what is there: pools, nodes, THP, mounts, units (default)", status_tables },
+        { "plan", verb_plan, "", COMPLETE_NOTHING, TABLE_OPTIONS,
+          "what would be done, and why; writes nothing", plan_tables },
+        { "check", verb_check, "[FILE...]", COMPLETE_FILES, 1u << INDEX_JSON | 1u << INDEX_STRICT,
           "validate the drop-ins, or FILEs as if they were there" },
+        { "cat-config", verb_cat_config, "", COMPLETE_NOTHING, 1u << INDEX_JSON,
+          "the drop-ins in reading order, and those masked or replaced" },
+        { "apply", verb_apply, "", COMPLETE_NOTHING, 1u << INDEX_JSON | 1u << INDEX_DRY_RUN,
+          "bring the running system to what the drop-ins declare" },
+        { "revert", verb_revert, "", COMPLETE_NOTHING, 1u << INDEX_JSON | 1u << INDEX_DRY_RUN,
+          "back to the state before the first change of this boot" },
+        { "release", verb_release, "[POOL...]", COMPLETE_POOLS,
+          1u << INDEX_JSON | 1u << INDEX_DRY_RUN | 1u << INDEX_YES,
+          "give the pages of pools back to the system, now" },
 };
+const size_t n_verbs = ELEMENTSOF(verbs);
 
 void ctl_error(const char *format, ...) {
         va_list ap;
@@ -75,6 +68,13 @@ void out_of_memory(void) {
         exit(CTL_FAILURE);
 }
 
+bool ctl_is_root(const Options *o) {
+        if (o->root || geteuid() == 0)
+                return true;
+        ctl_error("must be run as root");
+        return false;
+}
+
 char *format_text(const char *format, ...) {
         va_list ap;
         char *s;
@@ -88,35 +88,40 @@ char *format_text(const char *format, ...) {
         return s;
 }
 
-static void help_columns(const char *verb, const Column *columns, size_t n) {
-        printf("\nColumns of %s:\n", verb);
-        for (size_t i = 0; i < n; i++)
-                printf("  %-10s %s\n", columns[i].name, columns[i].help);
+static void help_option(const OptionInfo *option) {
+        char text[64];
+
+        snprintf(text, sizeof(text), "--%s%s%s", option->name, option->argument ? " " : "",
+                 option->argument ?: "");
+        if (option->value < OPTION_STRICT)
+                printf("  -%c, %-17s %s\n", option->value, text, option->help);
+        else
+                printf("      %-17s %s\n", text, option->help);
+}
+
+static void help_columns(const Verb *verb) {
+        for (const TableInfo *const *t = verb->tables; t && *t; t++) {
+                printf("\nColumns of %s, %s:\n", verb->name, (*t)->name);
+                for (size_t i = 0; i < (*t)->n_columns; i++)
+                        printf("  %-10s %s\n", (*t)->columns[i].name, (*t)->columns[i].help);
+        }
 }
 
 static void help(void) {
         puts("hugepagesctl [OPTIONS...] [VERB]\n\n"
-             "Look at the huge pages that drop-ins in /etc/hugepages.d ask for.\n\n"
+             "Look at and change the huge pages that drop-ins in /etc/hugepages.d ask for.\n\n"
              "Verbs:");
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                printf("  %-6s %-9s  %s\n", verbs[i].name, verbs[i].arguments, verbs[i].help);
-        puts("\nOptions:\n"
-             "  -J, --json            print JSON\n"
-             "  -n, --noheadings      the table only, without its headings\n"
-             "  -o, --output COLUMNS  the table only, with these columns; +COLUMNS adds to the default\n"
-             "  -r, --raw             the table only, in raw form\n"
-             "  -b, --bytes           sizes in bytes\n"
-             "      --no-pager        no effect: no pager is used\n"
-             "      --root=DIR        take all files below DIR (default: $HUGEPAGES_ROOT)\n"
-             "      --strict          check: fail for warnings too\n"
-             "  -h, --help            print this help\n"
-             "  -V, --version         print the version");
-        help_columns("status", status_columns, n_status_columns);
-        help_columns("plan", plan_columns, n_plan_columns);
+                printf("  %-10s %-9s  %s\n", verbs[i].name, verbs[i].arguments, verbs[i].help);
+        puts("\nOptions:");
+        for (size_t i = 0; i < ELEMENTSOF(option_table); i++)
+                help_option(&option_table[i]);
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                help_columns(&verbs[i]);
         puts("\nSee hugepagesctl(8) and hugepages.d(5).");
 }
 
-static const Verb *find_verb(const char *name) {
+const Verb *find_verb(const char *name) {
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 if (streq(verbs[i].name, name))
                         return &verbs[i];
@@ -124,15 +129,15 @@ static const Verb *find_verb(const char *name) {
 }
 
 /* By what getopt_long() gives for it; NULL for one that is not known. */
-static const struct option *find_option(int c) {
-        for (const struct option *l = long_options; l->name; l++)
-                if (l->val == c)
-                        return l;
+static const OptionInfo *find_option(int c) {
+        for (size_t i = 0; i < ELEMENTSOF(option_table); i++)
+                if (option_table[i].value == c)
+                        return &option_table[i];
         return NULL;
 }
 
 static void report_bad_option(int c, char *const *argv) {
-        const struct option *known = optopt != 0 ? find_option(optopt) : NULL;
+        const OptionInfo *known = optopt != 0 ? find_option(optopt) : NULL;
 
         if (known)
                 ctl_error("option --%s %s", known->name,
@@ -155,6 +160,14 @@ static int set_root(Options *o, const char *directory) {
         return 0;
 }
 
+static int set_watch(Options *o, const char *interval) {
+        if (parse_timespan(interval, &o->watch_usec) < 0 || o->watch_usec == 0) {
+                ctl_error("--watch %s: not a time span (expected seconds, or one such as 500ms)", interval);
+                return -EINVAL;
+        }
+        return 0;
+}
+
 /* Returns -EAGAIN where the option was all there is to do. */
 static int parse_option(int c, char *const *argv, Options *o) {
         switch (c) {
@@ -173,8 +186,16 @@ static int parse_option(int c, char *const *argv, Options *o) {
         case 'b':
                 o->bytes = true;
                 break;
+        case 'w':
+                return set_watch(o, optarg);
         case OPTION_STRICT:
                 o->strict = true;
+                break;
+        case OPTION_DRY_RUN:
+                o->dry_run = true;
+                break;
+        case 'y':
+                o->yes = true;
                 break;
         case OPTION_NO_PAGER:
                 break;
@@ -193,19 +214,39 @@ static int parse_option(int c, char *const *argv, Options *o) {
         return 0;
 }
 
+/* What getopt_long() wants to know, from the table. */
+static void make_getopt_tables(struct option *long_options, char *short_options) {
+        *short_options++ = ':';
+        for (size_t i = 0; i < ELEMENTSOF(option_table); i++) {
+                const OptionInfo *info = &option_table[i];
+
+                long_options[i] =
+                        (struct option){ info->name, info->argument ? required_argument : no_argument, NULL,
+                                         info->value };
+                if (info->value >= OPTION_STRICT)
+                        continue;
+                *short_options++ = (char) info->value;
+                if (info->argument)
+                        *short_options++ = ':';
+        }
+}
+
 static int parse_options(int argc, char *argv[], Options *o, unsigned *ret_used) {
+        struct option long_options[ELEMENTSOF(option_table) + 1] = {};
+        char short_options[2 * ELEMENTSOF(option_table) + 2] = {};
         int c, r = root_from_environment(&o->root);
 
         if (r < 0) {
                 ctl_error("$HUGEPAGES_ROOT is not an absolute path");
                 return r;
         }
+        make_getopt_tables(long_options, short_options);
         opterr = 0;
-        while ((c = getopt_long(argc, argv, ":Jno:rbhV", long_options, NULL)) >= 0) {
+        while ((c = getopt_long(argc, argv, short_options, long_options, NULL)) >= 0) {
                 r = parse_option(c, argv, o);
                 if (r < 0)
                         return r;
-                *ret_used |= 1u << (find_option(c) - long_options);
+                *ret_used |= 1u << (find_option(c) - option_table);
         }
         if (streq_ptr(o->root, "/")) {
                 free(o->root);
@@ -215,9 +256,9 @@ static int parse_options(int argc, char *argv[], Options *o, unsigned *ret_used)
 }
 
 static int check_verb_options(const Verb *verb, unsigned used) {
-        for (unsigned i = 0; i <= INDEX_STRICT; i++)
+        for (unsigned i = 0; i < _INDEX_OF_VERBS; i++)
                 if ((used & 1u << i) && !(verb->options & 1u << i)) {
-                        ctl_error("%s has no option --%s", verb->name, long_options[i].name);
+                        ctl_error("%s has no option --%s", verb->name, option_table[i].name);
                         return -EINVAL;
                 }
         return 0;
@@ -290,6 +331,8 @@ int main(int argc, char *argv[]) {
 
         /* Characters only: numbers are written as the drop-ins have them, in every language. */
         (void) setlocale(LC_CTYPE, "");
+        if (argc > 1 && streq(argv[1], "--complete"))
+                return close_stdout(complete(argc - 2, argv + 2));
         status = close_stdout(run(argc, argv, &options));
         free(options.root);
         return status;

@@ -26,12 +26,13 @@ enum { /* exit statuses, all documented in hugepagesctl(8) */
 
 typedef struct Options {
         char *root; /* NULL: the real system */
-        bool json, no_headings, raw, bytes, strict;
+        bool json, no_headings, raw, bytes, strict, dry_run, yes;
         const char *output; /* -o: the columns; NULL: the default ones */
         bool utf8;          /* the locale's character set is UTF-8 */
         bool terminal;      /* stdout is one */
         bool color;
-        size_t width; /* columns to keep to; 0: as wide as it comes */
+        size_t width;        /* columns to keep to; 0: as wide as it comes */
+        uint64_t watch_usec; /* status: between two looks; 0: one look */
 } Options;
 
 /* -o, -n and -r are for scripts: of a verb's output only the one table is printed then. */
@@ -40,12 +41,18 @@ static inline bool options_table_only(const Options *o) {
 }
 
 /* A verb gets the arguments that follow it; gives the exit status. */
+int verb_apply(const Options *o, char *const *arguments);
+int verb_cat_config(const Options *o, char *const *arguments);
 int verb_check(const Options *o, char *const *arguments);
 int verb_plan(const Options *o, char *const *arguments);
 int verb_status(const Options *o, char *const *arguments);
+int verb_revert(const Options *o, char *const *arguments);
+int verb_release(const Options *o, char *const *arguments);
 
 /* One line on stderr, after "hugepagesctl: ". */
 void ctl_error(const char *format, ...) _printf_(1, 2);
+/* False, after an error message, where the kernel or /run would have to be written and may not be. */
+bool ctl_is_root(const Options *o);
 void out_of_memory(void) __attribute__((noreturn));
 char *format_text(const char *format, ...) _printf_(1, 2); /* asprintf() that does not fail */
 
@@ -79,6 +86,29 @@ typedef struct Table Table;
 /* The text of a row's cell, to be freed by the table. column is an index into the columns given. */
 typedef char *(*TableCell)(const Options *o, const void *row, size_t column);
 
+/* Which words a verb's arguments are, for the shells. */
+typedef enum Completion {
+        COMPLETE_NOTHING,
+        COMPLETE_FILES,
+        COMPLETE_POOLS,
+} Completion;
+
+/* One of the tables that -o can choose columns of. A verb's tables end with NULL; the first is the one that
+ * -n and -r mean. */
+typedef struct TableInfo {
+        const char *name; /* "pools" */
+        const Column *columns;
+        size_t n_columns;
+} TableInfo;
+
+extern const TableInfo *const status_tables[], *const plan_tables[];
+
+/* Whether the table has a column of this name, of length l, in any case. */
+bool table_has_column(const TableInfo *t, const char *name, size_t l);
+
+/* The index of the first table that has all columns of select; SIZE_MAX after an error message. */
+size_t tables_choose(const TableInfo *const *tables, const char *select);
+
 /* select: as in -o ("POOL,SIZE", "+FROM" for the default columns and one more), or NULL. NULL after an error
  * message about an unknown column. columns must outlive the table. */
 Table *table_new(const Options *o, const Column *columns, size_t n_columns, const char *select);
@@ -88,12 +118,16 @@ void table_print(Table *t);
 void table_free(Table *t);
 DEFINE_CLEANUP(Table, table_free)
 
-/* The columns for --help. */
-extern const Column plan_columns[], status_columns[];
-extern const size_t n_plan_columns, n_status_columns;
-
 /* "0-1:2048,8:100", the form of Pages=; "-" where there are none. counts is by node index. */
 char *format_node_counts(const Host *h, const uint64_t *counts);
+
+/* As in a drop-in: "8G", "12.5%", "0:4G,1-3:12G"; "0,2-3", "pci:0000:3b:00.0". */
+char *format_amount(const Amount *a);
+char *format_nodes(const Nodes *n);
+
+/* What a write of a plan replaces, to be freed by the caller; and all writes, as old → new (plan.c). */
+char *plan_old_value(const Plan *p, const PlanWrite *w);
+void plan_print_writes(const Options *o, const Plan *p);
 
 /* "2M", or with --bytes "2097152". */
 char *format_bytes(const Options *o, uint64_t bytes);
@@ -122,5 +156,6 @@ void json_add_u64(struct json_object *o, const char *key, uint64_t value);
 void json_add_bool(struct json_object *o, const char *key, bool value);
 void json_add_source(struct json_object *o, const char *key, Source source); /* "file:line" */
 void json_append(struct json_object *array, struct json_object *value);
+void json_append_string(struct json_object *array, const char *value);
 void json_add_diagnostics(struct json_object *o, const Diagnostics *d); /* "diagnostics" */
 void json_print(struct json_object *o);                                 /* and frees it */

@@ -89,6 +89,12 @@ void json_append(struct json_object *array, struct json_object *value) {
                 out_of_memory();
 }
 
+void json_append_string(struct json_object *array, const char *value) {
+        _cleanup_free_ char *valid = utf8_make_valid(value);
+
+        json_append(array, json_check(json_object_new_string(valid)));
+}
+
 void json_add_diagnostics(struct json_object *o, const Diagnostics *d) {
         struct json_object *array = json_new_array();
 
@@ -107,8 +113,21 @@ void json_add_diagnostics(struct json_object *o, const Diagnostics *d) {
         json_add(o, "diagnostics", array);
 }
 
+/* json-c escapes the control characters of ASCII; a terminal obeys DEL and those of Latin-1 (U+0080 to
+ * U+009F) too. */
+static void put_escaped(const char *s) {
+        for (; *s; s++)
+                if (*s == 0x7f)
+                        fputs("\\u007f", stdout);
+                else if (*s == '\xc2' && (s[1] & 0xe0) == 0x80)
+                        printf("\\u00%02x", (unsigned char) *++s);
+                else
+                        putchar(*s);
+        putchar('\n');
+}
+
 void json_print(struct json_object *o) {
-        puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                       JSON_C_TO_STRING_NOSLASHESCAPE));
+        put_escaped(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                                                              JSON_C_TO_STRING_NOSLASHESCAPE));
         json_object_put(o);
 }

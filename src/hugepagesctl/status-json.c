@@ -2,7 +2,6 @@
 /* hugepagesctl status --json: all of it; sizes in bytes, counts in pages. */
 
 #include "hugepagesctl/status.h"
-#include "units/units.h"
 
 static struct json_object *service_json(const Status *s) {
         const State *state = s->context.host->state;
@@ -14,6 +13,7 @@ static struct json_object *service_json(const Status *s) {
         else
                 json_add(service, "exit_status", NULL);
         json_add_string(service, "switched_off", switched_off_to_string(s->context.off));
+        json_add_bool(service, "reverted", state && state->reverted);
         return service;
 }
 
@@ -91,17 +91,18 @@ static struct json_object *sizes_json(const Status *s) {
         return sizes;
 }
 
-static struct json_object *settings_json(const Outcome *o) {
+static struct json_object *settings_json(const Status *s) {
         struct json_object *settings = json_new_array();
 
-        for (size_t i = 0; i < o->n_settings; i++) {
+        for (size_t i = 0; i < s->n_settings; i++) {
+                const OutcomeSetting *item = &s->settings[i];
                 struct json_object *setting = json_new_object();
 
-                json_add_string(setting, "path", o->settings[i].path);
-                json_add_string(setting, "declared", o->settings[i].wanted);
-                json_add_string(setting, "actual", o->settings[i].actual);
-                json_add_string(setting, "state", setting_state(&o->settings[i]));
-                json_add_source(setting, "source", o->settings[i].source);
+                json_add_string(setting, "path", item->path);
+                json_add_string(setting, "declared", item->wanted);
+                json_add_string(setting, "actual", item->actual);
+                json_add_string(setting, "state", setting_state(item));
+                json_add_source(setting, "source", item->source);
                 json_append(settings, setting);
         }
         return settings;
@@ -124,11 +125,12 @@ static struct json_object *mounts_json(const Status *s) {
         for (size_t i = 0; i < s->n_mounts; i++) {
                 const MountStatus *m = &s->mounts[i];
                 struct json_object *mount = json_new_object();
-                _cleanup_free_ char *unit = m->mount->section.dropped ? NULL : mount_unit_name(m->mount);
 
                 json_add_string(mount, "name", m->mount->section.name);
                 json_add_string(mount, "where", m->mount->where);
-                json_add_string(mount, "unit", unit);
+                json_add_string(mount, "unit", m->unit);
+                json_add_source(mount, "source", m->mount->section.source);
+                json_add_string(mount, "state", mount_state(m));
                 if (m->page_size > 0)
                         json_add_u64(mount, "page_size", m->page_size);
                 else
@@ -138,6 +140,7 @@ static struct json_object *mounts_json(const Status *s) {
                         json_add(mount, "mounted", NULL);
                 else
                         json_add_bool(mount, "mounted", m->mounted == TRISTATE_YES);
+                json_add_string(mount, "difference", m->difference);
                 add_usage(mount, m);
                 json_append(mounts, mount);
         }
@@ -151,6 +154,7 @@ static struct json_object *units_json(const Status *s) {
                 struct json_object *unit = json_new_object();
 
                 json_add_string(unit, "unit", s->units[i].name);
+                json_add_string(unit, "kind", unit_kind(&s->units[i]));
                 json_add_string(unit, "load_state", s->units[i].load_state);
                 json_add_string(unit, "active_state", s->units[i].active_state);
                 json_append(units, unit);
@@ -166,7 +170,7 @@ void status_print_json(const Status *s) {
         json_add(document, "service", service_json(s));
         json_add(document, "pools", pools_json(s->outcome));
         json_add(document, "page_sizes", sizes_json(s));
-        json_add(document, "settings", settings_json(s->outcome));
+        json_add(document, "settings", settings_json(s));
         json_add(document, "mounts", mounts_json(s));
         json_add(document, "units", units_json(s));
         json_add_diagnostics(document, &s->context.diagnostics);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the running system says: the mount table, and the states of our units. */
 
-#include <libmount.h>
 #include <sys/statvfs.h>
-#include <systemd/sd-bus.h>
 
+#include "hugepagesctl/bus.h"
+#include "hugepagesctl/mounts.h"
 #include "hugepagesctl/status.h"
 #include "units/units.h"
-
-#define BUS_TIMEOUT_USEC (5 * 1000 * 1000ull) /* a system manager that is busy must not hold up a status */
 
 static uint64_t mount_page_size(const Context *c, const Mount *m) {
         const Pool *p = m->pool ? config_find_pool(c->config, m->pool) : NULL;
@@ -32,11 +30,41 @@ static void mount_read_usage(MountStatus *m) {
         m->used = mul_sat(st.f_blocks - st.f_bfree, st.f_frsize);
 }
 
-/* Below a root too: an image's or a test's own mount table. NULL where there is none. */
-static struct libmnt_table *mount_table(const Options *o) {
-        _cleanup_free_ char *path = format_text("%s/proc/self/mountinfo", o->root ?: "");
+/* A mount on it would hide something: its unit's AssertDirectoryNotEmpty=! refuses that. */
+static bool has_content(const char *root, const char *where) {
+        _cleanup_closedir_ DIR *dir = NULL;
 
-        return mnt_new_table_from_file(path);
+        if (root_opendir(root, where, &dir) < 0)
+                return false;
+        for (const struct dirent *de; (de = readdir(dir));)
+                if (!streq(de->d_name, ".") && !streq(de->d_name, ".."))
+                        return true;
+        return false;
+}
+
+static void read_mount(Status *s, MountStatus *m, struct libmnt_table *table) {
+        const Mount *mount = m->mount;
+        struct libmnt_fs *fs;
+
+        m->page_size = mount_page_size(&s->context, mount);
+        if (!mount->section.dropped) {
+                m->unit = mount_unit_name(mount);
+                if (!m->unit)
+                        out_of_memory();
+        }
+        if (!table || !mount->where)
+                return;
+        fs = mount_find(table, mount->where);
+        m->mounted = fs ? TRISTATE_YES : TRISTATE_NO;
+        if (mount->section.dropped)
+                return;
+        if (!fs)
+                m->refused = has_content(s->options->root, mount->where);
+        else {
+                m->difference = mount_difference(s->options, &s->context, mount, fs);
+                if (!s->options->root)
+                        mount_read_usage(m);
+        }
 }
 
 void status_read_mounts(Status *s) {
@@ -48,60 +76,88 @@ void status_read_mounts(Status *s) {
                 out_of_memory();
         s->n_mounts = c->n_mounts;
         for (size_t i = 0; i < c->n_mounts; i++) {
-                MountStatus *m = &s->mounts[i];
-                struct libmnt_fs *fs;
-
-                m->mount = c->mounts[i];
-                m->page_size = mount_page_size(&s->context, m->mount);
-                if (!table || !m->mount->where)
-                        continue;
-                fs = mnt_table_find_target(table, m->mount->where, MNT_ITER_BACKWARD);
-                m->mounted =
-                        fs && streq_ptr(mnt_fs_get_fstype(fs), "hugetlbfs") ? TRISTATE_YES : TRISTATE_NO;
-                if (m->mounted == TRISTATE_YES && !s->options->root)
-                        mount_read_usage(m);
+                s->mounts[i].mount = c->mounts[i];
+                read_mount(s, &s->mounts[i], table);
         }
         mnt_unref_table(table);
 }
 
-/* NULL where the system manager does not answer. */
-static char *unit_property(sd_bus *bus, const char *path, const char *property) {
-        char *value;
-
-        return sd_bus_get_property_string(bus, "org.freedesktop.systemd1", path,
-                                          "org.freedesktop.systemd1.Unit", property, NULL, &value) < 0
-                       ? NULL
-                       : value;
-}
-
-/* Takes the name over. */
-static void add_unit(Status *s, sd_bus *bus, char *name, bool expected) {
-        _cleanup_free_ char *path = NULL;
-
-        if (!name || GROW_ARRAY(s->units, s->n_units) < 0 ||
-            sd_bus_path_encode("/org/freedesktop/systemd1/unit", name, &path) < 0)
+/* Takes the name over. Several sections may name one unit. */
+static void add_unit(Status *s, sd_bus *bus, char *name, UnitKind kind, bool expected) {
+        if (!name)
+                out_of_memory();
+        for (size_t i = 0; i < s->n_units; i++)
+                if (streq(s->units[i].name, name)) {
+                        free(name);
+                        return;
+                }
+        if (GROW_ARRAY(s->units, s->n_units) < 0)
                 out_of_memory();
         s->units[s->n_units++] = (UnitStatus){
                 .name = name,
-                .load_state = unit_property(bus, path, "LoadState"),
-                .active_state = unit_property(bus, path, "ActiveState"),
+                .kind = kind,
+                .load_state = bus_unit_string(bus, name, "Unit", "LoadState"),
+                .active_state = bus_unit_string(bus, name, "Unit", "ActiveState"),
                 .expected = expected,
         };
+}
+
+/* Of a template, what runs are its instances. */
+static void add_consumer(Status *s, sd_bus *bus, const char *unit) {
+        const char *suffix = endswith(unit, "@.service");
+        _cleanup_free_ char *pattern = NULL;
+        BusUnit *instances;
+        size_t n;
+
+        if (!suffix) {
+                add_unit(s, bus, format_text("%s", unit), UNIT_CONSUMER, false);
+                return;
+        }
+        pattern = format_text("%.*s@*.service", (int) (suffix - unit), unit);
+        if (bus_list_units(bus, pattern, &instances, &n) < 0)
+                return;
+        for (size_t i = 0; i < n; i++)
+                add_unit(s, bus, format_text("%s", instances[i].name), UNIT_CONSUMER, false);
+        bus_units_free(instances, n);
+}
+
+static void add_mount(Status *s, sd_bus *bus, MountStatus *m, bool expected) {
+        if (!m->unit)
+                return;
+        add_unit(s, bus, format_text("%s", m->unit), UNIT_MOUNT, expected);
+        /* Who may not look into the directory learns it from systemd, which shows the unit as inactive. */
+        if (m->mounted == TRISTATE_NO && !bus_unit_passed(bus, m->unit, "Assert"))
+                m->refused = true;
 }
 
 void status_read_units(Status *s) {
         const Config *c = s->context.config;
         bool on = s->configured && s->context.off == SWITCHED_ON;
-        sd_bus *bus = NULL;
+        _cleanup_bus_ sd_bus *bus = NULL;
 
-        if (s->options->root || sd_bus_open_system(&bus) < 0)
+        if (s->options->root || bus_open(&bus) < 0)
                 return;
-        (void) sd_bus_set_method_call_timeout(bus, BUS_TIMEOUT_USEC);
-        add_unit(s, bus, format_text("hugepages-setup.service"), on);
+        add_unit(s, bus, format_text("hugepages-setup.service"), UNIT_SETUP, on);
         for (size_t i = 0; i < c->n_pools; i++)
-                add_unit(s, bus, format_text("hugepages-pool@%s.service", c->pools[i]->section.name), false);
-        for (size_t i = 0; i < c->n_mounts; i++)
-                if (!c->mounts[i]->section.dropped)
-                        add_unit(s, bus, mount_unit_name(c->mounts[i]), on);
-        sd_bus_flush_close_unref(bus);
+                add_unit(s, bus, format_text("hugepages-pool@%s.service", c->pools[i]->section.name),
+                         UNIT_POOL, false);
+        for (size_t i = 0; i < s->n_mounts; i++)
+                add_mount(s, bus, &s->mounts[i], on);
+        for (size_t i = 0; i < c->n_services; i++)
+                if (!c->services[i]->section.dropped && c->services[i]->unit)
+                        add_consumer(s, bus, c->services[i]->unit);
+}
+
+void status_free_system(Status *s) {
+        for (size_t i = 0; i < s->n_units; i++) {
+                free(s->units[i].name);
+                free(s->units[i].load_state);
+                free(s->units[i].active_state);
+        }
+        free(s->units);
+        for (size_t i = 0; i < s->n_mounts; i++) {
+                free(s->mounts[i].unit);
+                free(s->mounts[i].difference);
+        }
+        free(s->mounts);
 }

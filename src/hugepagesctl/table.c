@@ -25,18 +25,83 @@ static void table_show(Table *t, size_t column) {
         t->shown[t->n_shown++] = column;
 }
 
-/* One name of -o, of length l, in any case as util-linux has it. */
-static int table_select(Table *t, const char *name, size_t l) {
-        for (size_t i = 0; i < t->n_columns; i++)
-                if (strlen(t->columns[i].name) == l && strncasecmp(t->columns[i].name, name, l) == 0) {
-                        table_show(t, i);
-                        return 0;
+/* The index of a column, or SIZE_MAX. In any case, as util-linux has it. */
+static size_t find_column(const Column *columns, size_t n, const char *name, size_t l) {
+        for (size_t i = 0; i < n; i++)
+                if (strlen(columns[i].name) == l && strncasecmp(columns[i].name, name, l) == 0)
+                        return i;
+        return SIZE_MAX;
+}
+
+bool table_has_column(const TableInfo *t, const char *name, size_t l) {
+        return find_column(t->columns, t->n_columns, name, l) != SIZE_MAX;
+}
+
+/* Cuts the next name off a list with commas. false at the end. */
+static bool next_name(const char **list, const char **ret, size_t *ret_length) {
+        if (!*list)
+                return false;
+        *ret = *list;
+        *ret_length = strcspn(*list, ",");
+        *list = (*list)[*ret_length] ? *list + *ret_length + 1 : NULL;
+        return true;
+}
+
+static bool has_all_columns(const TableInfo *t, const char *select) {
+        const char *name;
+        size_t l;
+
+        while (next_name(&select, &name, &l))
+                if (!table_has_column(t, name, l))
+                        return false;
+        return true;
+}
+
+/* Names the first column that no table has; where there is none, they are of different tables. */
+static void report_columns(const TableInfo *const *tables, const char *select) {
+        const char *list = select, *name;
+        size_t l;
+
+        while (next_name(&list, &name, &l)) {
+                bool known = false;
+
+                for (const TableInfo *const *t = tables; *t; t++)
+                        known |= table_has_column(*t, name, l);
+                if (!known) {
+                        ctl_error("unknown column: %.*s", (int) l, name);
+                        return;
                 }
-        ctl_error("unknown column: %.*s", (int) l, name);
-        return -EINVAL;
+        }
+        ctl_error("no table has all of the columns %s (see hugepagesctl --help)", select);
+}
+
+size_t tables_choose(const TableInfo *const *tables, const char *select) {
+        if (!select)
+                return 0;
+        select += *select == '+';
+        for (size_t i = 0; tables[i]; i++)
+                if (has_all_columns(tables[i], select))
+                        return i;
+        report_columns(tables, select);
+        return SIZE_MAX;
+}
+
+/* One name of -o, of length l. */
+static int table_select(Table *t, const char *name, size_t l) {
+        size_t i = find_column(t->columns, t->n_columns, name, l);
+
+        if (i == SIZE_MAX) {
+                ctl_error("unknown column: %.*s", (int) l, name);
+                return -EINVAL;
+        }
+        table_show(t, i);
+        return 0;
 }
 
 static int table_select_all(Table *t, const char *select) {
+        const char *name;
+        size_t l;
+
         if (!select || *select == '+')
                 for (size_t i = 0; i < t->n_columns; i++)
                         if (!t->columns[i].optional)
@@ -44,15 +109,10 @@ static int table_select_all(Table *t, const char *select) {
         if (!select)
                 return 0;
         select += *select == '+';
-        for (;;) {
-                size_t l = strcspn(select, ",");
-
-                if (table_select(t, select, l) < 0)
+        while (next_name(&select, &name, &l))
+                if (table_select(t, name, l) < 0)
                         return -EINVAL;
-                if (!select[l])
-                        return 0;
-                select += l + 1;
-        }
+        return 0;
 }
 
 static struct libscols_table *table_draw(const Options *o) {
@@ -167,6 +227,74 @@ char *format_node_counts(const Host *h, const uint64_t *counts) {
         if (fclose(f) != 0)
                 out_of_memory();
         return s;
+}
+
+static void put_ranges(FILE *f, const NodeAmount *ranges, size_t n, AmountType type) {
+        for (size_t i = 0; i < n; i++) {
+                fprintf(f, i > 0 ? ",%u" : "%u", ranges[i].first);
+                if (ranges[i].last > ranges[i].first)
+                        fprintf(f, "-%u", ranges[i].last);
+                if (type == AMOUNT_NODES_BYTES)
+                        fprintf(f, ":%s", FORMAT_SIZE_EXACT(ranges[i].value));
+                else if (type == AMOUNT_NODES_PAGES)
+                        fprintf(f, ":%" PRIu64, ranges[i].value);
+        }
+}
+
+static char *format_ranges(const NodeAmount *ranges, size_t n, AmountType type) {
+        char *s = NULL;
+        size_t size;
+        FILE *f = open_memstream(&s, &size);
+
+        if (!f)
+                out_of_memory();
+        put_ranges(f, ranges, n, type);
+        if (fclose(f) != 0)
+                out_of_memory();
+        return s;
+}
+
+/* Kept in hundredths of a percent. */
+static char *format_percent(uint64_t value) {
+        if (value % 100 == 0)
+                return format_text("%" PRIu64 "%%", value / 100);
+        return format_text(value % 10 == 0 ? "%" PRIu64 ".%" PRIu64 "%%" : "%" PRIu64 ".%02" PRIu64 "%%",
+                           value / 100, value % 10 == 0 ? value % 100 / 10 : value % 100);
+}
+
+char *format_amount(const Amount *a) {
+        switch (a->type) {
+        case AMOUNT_BYTES:
+                return format_text("%s", FORMAT_SIZE_EXACT(a->value));
+        case AMOUNT_PAGES:
+                return format_text("%" PRIu64, a->value);
+        case AMOUNT_PERCENT:
+                return format_percent(a->value);
+        case AMOUNT_REST:
+                return format_text("rest");
+        case AMOUNT_INFINITY:
+                return format_text("infinity");
+        case AMOUNT_WHOLE_POOL:
+                return format_text("pool");
+        case AMOUNT_NODES_BYTES:
+        case AMOUNT_NODES_PAGES:
+                return format_ranges(a->nodes, a->n_nodes, a->type);
+        case AMOUNT_UNSET:
+                break;
+        }
+        return format_text("0");
+}
+
+char *format_nodes(const Nodes *n) {
+        switch (n->type) {
+        case NODES_LIST:
+                return format_ranges(n->ranges, n->n_ranges, AMOUNT_UNSET);
+        case NODES_PCI:
+                return format_text("pci:%s", n->pci);
+        case NODES_ALL:
+                break;
+        }
+        return format_text("all");
 }
 
 char *format_bytes(const Options *o, uint64_t bytes) {

@@ -5,6 +5,26 @@
 #include "plan/placement.h"
 #include "plan/plan.h"
 
+/* The order of cuts, but pools that gave their pages back on demand (hugepagesctl release) come last: the
+ * pages of others must not seem to be theirs. */
+static int attribution_order(const Plan *plan, const Host *host, size_t *order) {
+        _cleanup_free_ size_t *ranked = calloc(plan->n_pools + 1, sizeof(size_t));
+        size_t k = 0;
+
+        if (!ranked)
+                return -ENOMEM;
+        plan_cut_order(plan, ranked);
+        for (int released = 0; released < 2; released++)
+                for (size_t i = 0; i < plan->n_pools; i++) {
+                        const StatePool *prior =
+                                state_find_pool(host->state, plan->pools[ranked[i]].pool->section.name);
+
+                        if ((prior && prior->released) == released)
+                                order[k++] = ranked[i];
+                }
+        return 0;
+}
+
 /* One page size: no page is new, so capacity is what is present. */
 static int attribute_size(const Plan *plan, const Host *host, const size_t *order, size_t s,
                           uint64_t *reserved) {
@@ -37,13 +57,12 @@ static int attribute_size(const Plan *plan, const Host *host, const size_t *orde
 
 int plan_attribute(const Plan *plan, const Host *host, uint64_t *reserved) {
         _cleanup_free_ size_t *order = calloc(plan->n_pools + 1, sizeof(size_t));
+        int r = order ? attribution_order(plan, host, order) : -ENOMEM;
 
-        if (!order)
-                return -ENOMEM;
-        plan_cut_order(plan, order);
+        if (r < 0)
+                return r;
         for (size_t s = 0; s < host->n_sizes; s++) {
-                int r = attribute_size(plan, host, order, s, reserved);
-
+                r = attribute_size(plan, host, order, s, reserved);
                 if (r < 0)
                         return r;
         }

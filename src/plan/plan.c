@@ -99,6 +99,15 @@ static void warn_missing_node(const PlanPool *pp, const Host *host, Diagnostics 
                                                                         : "has no memory");
 }
 
+/* "Size=4096" is a page or less where somebody meant 4096 pages. */
+static void warn_tiny_size(const Pool *pool, uint64_t page_size, Diagnostics *d) {
+        if (pool->size.type != AMOUNT_BYTES || pool->size.value == 0 || pool->size.value >= page_size)
+                return;
+        diag_warning(d, section_key_source(&pool->section, "Size"),
+                     "Size=%" PRIu64 ": bytes, less than one page of %s (Pages=%" PRIu64 " would be pages)",
+                     pool->size.value, FORMAT_SIZE_EXACT(page_size), pool->size.value);
+}
+
 /* 1: collected, 0: the pool cannot be used (in d), negative errno. */
 static int collect_pool(const PlanInput *input, Pool *pool, PlanPool *ret, Diagnostics *d) {
         const Host *host = input->host;
@@ -140,6 +149,7 @@ static int collect_pool(const PlanInput *input, Pool *pool, PlanPool *ret, Diagn
                 for (size_t n = 0; n < host->n_nodes; n++)
                         ret->allowed[n] = ret->node_requested[n] > 0;
         warn_missing_node(ret, host, d);
+        warn_tiny_size(pool, page_size, d);
         return 1;
 }
 
@@ -176,6 +186,15 @@ static uint64_t resolve_keep_free(const System *system, uint64_t mem_total) {
         default:
                 return MAX(mem_total / 10000 * KEEP_FREE_DEFAULT_PERCENT, KEEP_FREE_DEFAULT_MIN);
         }
+}
+
+static void warn_keep_everything(const Plan *p, Diagnostics *d) {
+        const Section *section = &p->config->system.section;
+
+        if (p->n_pools > 0 && p->keep_free >= p->host->mem_total)
+                diag_warning(d, section_key_source(section, "KeepFree"),
+                             "KeepFree=%s: there is no more than %s of memory; no page can be added",
+                             FORMAT_SIZE(p->keep_free), FORMAT_SIZE(p->host->mem_total));
 }
 
 static uint64_t huge_bytes(const Host *host) {
@@ -247,6 +266,7 @@ int plan_make(const PlanInput *input, Plan **ret, Diagnostics *d) {
         for (size_t i = 0; i < p->n_pools; i++)
                 if ((r = explain_cut(p, &p->pools[i])) < 0)
                         return r;
+        warn_keep_everything(p, d);
         *ret = TAKE_PTR(p);
         return 0;
 }

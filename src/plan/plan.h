@@ -110,8 +110,8 @@ int pool_requested_bytes(const Pool *pool, const Host *host, int (*pci_node)(voi
                          void *userdata, uint64_t page_size, uint64_t *ret);
 
 /* Who has what: hands the persistent pages that host (newer than the plan's) has to the plan's pools, in the
- * order of cuts, each as near to its planned nodes as there are pages. reserved has room for n_pools ×
- * n_nodes counts. 0 or -ENOMEM. */
+ * order of cuts (but to released pools last), each as near to its planned nodes as there are pages. reserved
+ * has room for n_pools × n_nodes counts. 0 or -ENOMEM. */
 int plan_attribute(const Plan *plan, const Host *host, uint64_t *reserved);
 
 /* The rank of pools when there is not enough: essential first, then reading order. Fills order[n_pools] with

@@ -18,8 +18,11 @@ static void report(const Comparison *c, const char *declared) {
         /* The command line has no lines. */
         Source source = { s->file, s->kind == FOREIGN_CMDLINE ? 0 : s->line };
 
-        diag_warning(c->d, source, "%s=%s contradicts %s in hugepages.d; remove one of the two", s->key,
-                     s->value, declared);
+        /* Pages of the command line are there first, and count: no reason to do without them. */
+        diag_warning(c->d, source, "%s=%s contradicts %s in hugepages.d; %s", s->key, s->value, declared,
+                     s->kind == FOREIGN_CMDLINE && streq(s->key, "hugepages")
+                             ? "its pages count towards them"
+                             : "remove one of the two");
 }
 
 static void compare_pages(const Comparison *c, uint64_t page_size, bool known, uint64_t pages) {

@@ -9,13 +9,6 @@
 #define DEV_HUGEPAGES "/dev/hugepages"
 #define DEV_HUGEPAGES_DROPIN "dev-hugepages.mount.d/50-hugepages-setup.conf"
 
-/* What the mount options say, in bytes. */
-typedef struct Numbers {
-        uint64_t page_size;
-        uint64_t limit;   /* size=; 0: none */
-        uint64_t reserve; /* min_size=; 0: none */
-} Numbers;
-
 char *mount_unit_name(const Mount *m) {
         return unit_name_from_path(m->where, ".mount");
 }
@@ -62,7 +55,7 @@ static int pool_bytes(const Units *u, const Mount *m, const Pool *pool, uint64_t
         return r;
 }
 
-static int resolve_limit(const Units *u, const Mount *m, const Pool *pool, Numbers *n) {
+static int resolve_limit(const Units *u, const Mount *m, const Pool *pool, MountNumbers *n) {
         uint64_t bytes;
         int r;
 
@@ -89,7 +82,7 @@ static int resolve_limit(const Units *u, const Mount *m, const Pool *pool, Numbe
         }
 }
 
-static int resolve_reserve(const Units *u, const Mount *m, const Pool *pool, Numbers *n) {
+static int resolve_reserve(const Units *u, const Mount *m, const Pool *pool, MountNumbers *n) {
         Source source = section_key_source(&m->section, "Reserve");
         uint64_t bytes = 0;
         int r;
@@ -117,9 +110,9 @@ static int resolve_reserve(const Units *u, const Mount *m, const Pool *pool, Num
         return 0;
 }
 
-static int resolve(const Units *u, const Mount *m, Numbers *ret) {
+static int resolve(const Units *u, const Mount *m, MountNumbers *ret) {
         const Pool *pool = m->pool ? config_find_pool(u->input->config, m->pool) : NULL;
-        Numbers n = {};
+        MountNumbers n = {};
         int r;
 
         r = resolve_page_size(u, m, pool, &n.page_size);
@@ -135,13 +128,19 @@ static int resolve(const Units *u, const Mount *m, Numbers *ret) {
         return 0;
 }
 
+int mount_numbers(const UnitsInput *input, const Mount *m, MountNumbers *ret, Diagnostics *d) {
+        const Units u = { .input = input, .directory = -1, .diagnostics = d };
+
+        return resolve(&u, m, ret);
+}
+
 /* Names stay names: mount(8) looks them up when mounting, after sysusers; there is no NSS here. */
 static void write_owner(FILE *f, const char *option, const char *owner) {
         if (!streq(owner, "root") && !streq(owner, "0"))
                 fprintf(f, ",%s=%s", option, owner);
 }
 
-static void write_options(FILE *f, const Mount *m, const Numbers *n) {
+static void write_options(FILE *f, const Mount *m, const MountNumbers *n) {
         fprintf(f, "Options=nosuid,nodev,pagesize=%s", FORMAT_SIZE_EXACT(n->page_size));
         if (n->limit > 0)
                 fprintf(f, ",size=%s", FORMAT_SIZE_EXACT(n->limit));
@@ -160,7 +159,7 @@ static bool is_below_dev(const char *where) {
 }
 
 /* source_path may be NULL. */
-static void write_unit(FILE *f, const Mount *m, const Numbers *n, const char *where,
+static void write_unit(FILE *f, const Mount *m, const MountNumbers *n, const char *where,
                        const char *source_path) {
         unit_file_header(f, &m->section);
         fprintf(f,
@@ -205,7 +204,7 @@ static int want_mount(Units *u, const Mount *m, const char *unit) {
         return r;
 }
 
-static int write_mount_unit(Units *u, const Mount *m, const Numbers *n, const char *unit) {
+static int write_mount_unit(Units *u, const Mount *m, const MountNumbers *n, const char *unit) {
         const char *source = m->section.source.file;
         _cleanup_free_ char *where = unit_escape_specifiers(m->where), *source_path = NULL;
         FILE *f;
@@ -230,7 +229,7 @@ static int write_mount_unit(Units *u, const Mount *m, const Numbers *n, const ch
 
 /* systemd mounts /dev/hugepages itself, from a unit that distributions and administrators may have changed:
  * it stays, and gets our options and our place in the order. */
-static int write_dev_hugepages_dropin(Units *u, const Mount *m, const Numbers *n) {
+static int write_dev_hugepages_dropin(Units *u, const Mount *m, const MountNumbers *n) {
         FILE *f;
         int r;
 
@@ -252,7 +251,7 @@ static int write_dev_hugepages_dropin(Units *u, const Mount *m, const Numbers *n
 static int write_mount(Units *u, const Mount *m) {
         _cleanup_free_ char *unit = mount_unit_name(m);
         bool systems_own = streq(m->where, DEV_HUGEPAGES);
-        Numbers n;
+        MountNumbers n;
         int r;
 
         if (!unit)
@@ -281,6 +280,17 @@ static bool left_to_fstab(Units *u, const Fstab *fstab, const Mount *m) {
                      "Where=%s: /etc/fstab:%u mounts it already; mount %s is left to it", m->where, line,
                      m->section.name);
         return true;
+}
+
+unsigned mount_fstab_line(const char *root, const Mount *m) {
+        Fstab fstab;
+        unsigned line;
+
+        if (fstab_load(root, &fstab) < 0)
+                return 0;
+        line = fstab_find(&fstab, m->where);
+        fstab_done(&fstab);
+        return line;
 }
 
 static int write_mounts(Units *u, const Fstab *fstab) {

@@ -41,3 +41,16 @@ int units_generate(const UnitsInput *input, Diagnostics *d);
 
 /* The unit of a mount: "dev-hugepages-db.mount". NULL when out of memory. */
 char *mount_unit_name(const Mount *m);
+
+/* What the options of a mount's unit say, in bytes. */
+typedef struct MountNumbers {
+        uint64_t page_size;
+        uint64_t limit;   /* size=; 0: none */
+        uint64_t reserve; /* min_size=; 0: none */
+} MountNumbers;
+
+/* input->directory is not used. 0, or a negative errno where the mount cannot be had; why goes to d. */
+int mount_numbers(const UnitsInput *input, const Mount *m, MountNumbers *ret, Diagnostics *d);
+
+/* The line of /etc/fstab that mounts something on the mount's Where=, which is then left to it; 0: none. */
+unsigned mount_fstab_line(const char *root, const Mount *m);

@@ -392,6 +392,14 @@ static int sim_write(Kernel *k, const char *path, const char *value) {
                 if ((s->numa && streq(path, text)) || streq(path, "/proc/sys/vm/compact_memory"))
                         compact(s, &s->nodes[n]);
         }
+        if (streq(path, "/proc/sys/vm/drop_caches")) {
+                for (size_t n = 0; n < s->n_nodes; n++) {
+                        s->nodes[n].pinned -= s->nodes[n].cache;
+                        s->nodes[n].cache = 0;
+                }
+                s->n_drops++;
+                return 0;
+        }
         if (endswith(path, "/compact") || endswith(path, "/compact_memory"))
                 return 0;
         s->n_writes++;

@@ -26,6 +26,7 @@ typedef struct SimNode {
         uint64_t mem_total; /* bytes */
         uint64_t mem_free;  /* bytes */
         uint64_t pinned;    /* bytes of mem_free that no compaction makes unbroken */
+        uint64_t cache;     /* bytes of pinned that are so only until the page cache is dropped */
         SimPages pages[SIM_SIZES_MAX];
 } SimNode;
 
@@ -70,7 +71,7 @@ typedef struct SimKernel {
         uint64_t usec_per_operation, usec_per_compaction;
 
         uint64_t now;
-        size_t n_operations, n_writes, n_compactions;
+        size_t n_operations, n_writes, n_compactions, n_drops;
         size_t kill_at; /* _exit(SIM_KILLED) instead of that operation; 0: never */
 
         /* What a run must never do, found out when it happens. */

@@ -11,114 +11,9 @@
 
 #include <cmocka.h>
 
-#include "apply/apply.h"
-#include "sim-kernel.h"
-#include "temp-root.h"
+#include "bed.h"
 
-#define M (1ull << 20)
-#define G (1ull << 30)
 #define ROUNDS 3000u
-
-/* A machine with its drop-ins, and what came of the last run. */
-typedef struct Bed {
-        char *root;
-        SimKernel *sim;
-        Diagnostics diagnostics;
-        Config *config;
-        Host *host;
-        Plan *plan;
-        Outcome *outcome;
-} Bed;
-
-/* In memory: the state file is replaced very often here, which a disk would have to follow. */
-static char *bed_root_new(void) {
-        char *root = strdup("/dev/shm/hugepages-test-XXXXXX");
-
-        if (root && mkdtemp(root))
-                return root;
-        free(root);
-        return temp_root_new();
-}
-
-static void bed_forget(Bed *b) {
-        outcome_free(b->outcome);
-        plan_free(b->plan);
-        host_free(b->host);
-        config_free(b->config);
-        diag_done(&b->diagnostics);
-        b->outcome = NULL;
-        b->plan = NULL;
-        b->host = NULL;
-        b->config = NULL;
-}
-
-static void bed_done(Bed *b) {
-        bed_forget(b);
-        sim_free(b->sim);
-        temp_root_free(b->root);
-}
-
-#define _cleanup_bed_ _cleanup_(bed_done)
-
-static void bed_declare(Bed *b, const char *drop_in) {
-        temp_root_write(b->root, "/etc/hugepages.d/50-test.conf", drop_in);
-}
-
-static Bed bed_new(size_t n_nodes, uint64_t bytes_each, const char *drop_in) {
-        Bed b = { .root = bed_root_new(), .sim = sim_new() };
-
-        for (size_t n = 0; n < n_nodes; n++)
-                sim_add_node(b.sim, (unsigned) n, bytes_each);
-        bed_declare(&b, drop_in);
-        return b;
-}
-
-static void bed_add_gigantic(Bed *b) {
-        b->sim->sizes[0] = G;
-        b->sim->sizes[1] = 2 * M;
-        b->sim->n_sizes = 2;
-}
-
-static char *status_line(const Outcome *o) {
-        return strdup("as reported");
-}
-
-static int bed_load(Bed *b, PlanInput *input) {
-        bed_forget(b);
-        assert_int_equal(config_load(b->root, &b->config, &b->diagnostics), 0);
-        b->host = sim_host(b->sim, b->root);
-        *input = (PlanInput){ .config = b->config, .host = b->host };
-        return plan_make(input, &b->plan, &b->diagnostics);
-}
-
-static int bed_try(Bed *b) {
-        PlanInput plan;
-        Kernel kernel = sim_kernel(b->sim);
-        ApplyInput input;
-
-        assert_int_equal(bed_load(b, &plan), 0);
-        b->sim->keep_free = b->plan->keep_free;
-        input = (ApplyInput){
-                .plan = &plan,
-                .host = b->host,
-                .kernel = &kernel,
-                .root = b->root,
-                .diagnostics = &b->diagnostics,
-                .status_line = status_line,
-        };
-        return apply_run(&input, b->plan, &b->outcome);
-}
-
-static void bed_run(Bed *b) {
-        b->sim->n_writes = 0;
-        b->sim->n_operations = 0;
-        assert_int_equal(bed_try(b), 0);
-        assert_false(b->sim->asked_too_much);
-}
-
-static uint64_t on_node(const Bed *b, size_t size_index, size_t node) {
-        return sim_persistent(&b->sim->nodes[node].pages[size_index]);
-}
 
 static const OutcomePool *pool(const Bed *b, const char *name) {
         for (size_t i = 0; i < b->outcome->n_pools; i++)
@@ -250,6 +145,22 @@ static void test_timeout_ends_compaction(void **state) {
         assert_true(b.outcome->timed_out);
         assert_string_equal(pool(&b, "a")->reason,
                             "too little unbroken memory on this machine within TimeoutSec=");
+}
+
+static void test_caches_are_dropped_as_a_last_resort_and_only_where_allowed(void **state) {
+        for (int allowed = 0; allowed < 2; allowed++) {
+                _cleanup_bed_ Bed b = bed_new(2, 4 * G,
+                                              allowed ? "[System]\nDropCaches=yes\n[Pool a]\nSize=4G\n"
+                                                      : "[Pool a]\nSize=4G\n");
+
+                for (size_t n = 0; n < 2; n++) {
+                        b.sim->nodes[n].pages[0].unbroken = G;
+                        b.sim->nodes[n].pinned = b.sim->nodes[n].cache = 3 * G;
+                }
+                bed_run(&b);
+                assert_int_equal(b.outcome->pools[0].reserved, allowed ? 2048 : 1024);
+                assert_int_equal(b.sim->n_drops, allowed);
+        }
 }
 
 static void test_what_a_node_lacks_comes_from_the_others(void **state) {
@@ -516,13 +427,6 @@ static void test_optimize_vmemmap_is_set_before_the_pages(void **state) {
 
 /* --- the state of this boot --- */
 
-static State *read_state(const Bed *b) {
-        State *s = NULL;
-
-        assert_int_equal(state_read(b->root, &s), 0);
-        return s;
-}
-
 static void test_state_before_the_first_change_is_kept(void **state) {
         _cleanup_bed_ Bed b = bed_new(2, 4 * G, "[Pool a]\nPageSize=2M\nPages=0:50\n[THP]\nEnabled=never\n");
         State *s;
@@ -586,28 +490,6 @@ static void test_rest_is_decided_once(void **state) {
         assert_pool(&b, "a", first, first);
 }
 
-static void run_and_exit(Bed *b) {
-        _exit(bed_try(b) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
-}
-
-/* A run that ends instead of its operation n. False where it has fewer. */
-static bool bed_run_killed(Bed *b, size_t n) {
-        pid_t pid;
-        int status;
-
-        b->sim->kill_at = n;
-        b->sim->n_operations = 0;
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0)
-                run_and_exit(b);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_true(WIFEXITED(status));
-        b->sim->kill_at = 0;
-        assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == SIM_KILLED);
-        return WEXITSTATUS(status) == SIM_KILLED;
-}
-
 /* A machine where a run has everything to do: it lowers, raises, compacts, spills and sets. */
 static Bed busy_bed(void) {
         Bed b = bed_new(2, 8 * G,
@@ -623,15 +505,6 @@ static Bed busy_bed(void) {
         bed_declare(&b, "[Pool a]\nPageSize=2M\nPages=0:100\n[Pool b]\nPageSize=2M\nPages=1500\n"
                         "[THP]\nEnabled=madvise\n[System]\nKeepFree=1G\n");
         return b;
-}
-
-static char *state_text(const Bed *b) {
-        State *s = read_state(b);
-        char *text = state_format(s);
-
-        state_free(s);
-        assert_non_null(text);
-        return text;
 }
 
 /* A machine where nothing has been done yet; some pages were there. */
@@ -657,7 +530,7 @@ static size_t kill_everywhere(Bed (*make)(void), const Bed *whole) {
                 _cleanup_bed_ Bed b = make();
                 _cleanup_free_ char *text = NULL;
 
-                killed = bed_run_killed(&b, n);
+                killed = bed_killed(&b, n, bed_try);
                 assert_false(b.sim->asked_too_much);
                 bed_run(&b);
                 for (size_t i = 0; i < 2; i++)
@@ -795,75 +668,6 @@ static void test_an_error_in_a_drop_in_fails_the_run_that_does_the_rest(void **s
 
 /* --- random machines --- */
 
-static uint64_t random_state;
-
-static uint64_t random_below(uint64_t n) {
-        random_state ^= random_state << 13;
-        random_state ^= random_state >> 7;
-        random_state ^= random_state << 17;
-        return random_state % n;
-}
-
-static void random_machine(SimKernel *s) {
-        size_t n_nodes = 1 + random_below(SIM_NODES_MAX);
-
-        s->sizes[0] = random_below(2) ? G : 2 * M;
-        s->sizes[1] = 2 * M;
-        s->n_sizes = s->sizes[0] == G ? 2 : 1;
-        s->numa = n_nodes > 1 || random_below(2);
-        s->surplus_bug = random_below(2);
-        s->compact_percent = (unsigned) random_below(101);
-        for (size_t n = 0; n < n_nodes; n++) {
-                SimNode *node = sim_add_node(s, (unsigned) (n * (1 + random_below(2)) + 10 * n),
-                                             random_below(6) ? (1 + random_below(6)) * G : 0);
-
-                node->has_cpu = random_below(8) > 0;
-                node->pinned = random_below(3) ? 0 : random_below(node->mem_total + 1) / M * M;
-                for (size_t i = 0; i < s->n_sizes; i++) {
-                        uint64_t most = i > 0 ? node->mem_total : random_below(node->mem_total + 1);
-
-                        if (i > 0 && random_below(2))
-                                most = MAX(node->pages[0].unbroken, random_below(node->mem_total + 1));
-                        node->pages[i].unbroken = most / s->sizes[i] * s->sizes[i];
-                }
-                if (!random_below(3))
-                        sim_place(s, s->n_sizes - 1, n, random_below(200));
-                sim_use(s, s->n_sizes - 1, n, random_below(100));
-                if (!random_below(4))
-                        sim_add_surplus(s, s->n_sizes - 1, n, random_below(60));
-        }
-}
-
-static void put_random_pool(FILE *f, const SimKernel *s, unsigned i) {
-        bool gigantic = s->n_sizes > 1 && random_below(3) == 0;
-
-        fprintf(f, "[Pool p%u]\nPageSize=%s\n", i, gigantic ? "1G" : "2M");
-        if (!random_below(4))
-                fprintf(f, "Pages=%u:%u\n", s->nodes[random_below(s->n_nodes)].id,
-                        (unsigned) random_below(gigantic ? 4 : 900));
-        else if (!random_below(8))
-                fputs("Size=30%\n", f);
-        else
-                fprintf(f, "Pages=%u\n", (unsigned) random_below(gigantic ? 6 : 2500));
-        if (!random_below(3))
-                fputs("Essential=yes\n", f);
-}
-
-static void random_drop_in(Bed *b) {
-        char *text = NULL;
-        size_t size;
-        FILE *f = open_memstream(&text, &size);
-        unsigned n = 1 + (unsigned) random_below(4);
-
-        assert_non_null(f);
-        for (unsigned i = 0; i < n; i++)
-                put_random_pool(f, b->sim, i);
-        fprintf(f, "[System]\nKeepFree=%uM\n", 128 + (unsigned) random_below(1024));
-        assert_int_equal(fclose(f), 0);
-        bed_declare(b, text);
-        free(text);
-}
-
 typedef struct Before {
         uint64_t persistent[SIM_SIZES_MAX][SIM_NODES_MAX];
         uint64_t available;
@@ -920,13 +724,6 @@ static bool all_full(const Outcome *o) {
         return true;
 }
 
-/* They share a root directory: making and removing thousands is what would take time. */
-static void bed_leave_root(Bed *b) {
-        assert_int_equal(root_write_file_atomic(b->root, STATE_PATH, ""), 0);
-        bed_forget(b);
-        sim_free(b->sim);
-}
-
 static void one_random_machine(char *root, uint64_t seed) {
         _cleanup_(bed_leave_root) Bed b = { .root = root, .sim = sim_new() };
         Before before;
@@ -981,6 +778,7 @@ int main(void) {
                 cmocka_unit_test(test_compaction_ends_where_nothing_is_gained),
                 cmocka_unit_test(test_compact_no_does_not_compact),
                 cmocka_unit_test(test_timeout_ends_compaction),
+                cmocka_unit_test(test_caches_are_dropped_as_a_last_resort_and_only_where_allowed),
                 cmocka_unit_test(test_what_a_node_lacks_comes_from_the_others),
                 cmocka_unit_test(test_spill_keeps_to_the_allowed_nodes),
                 cmocka_unit_test(test_explicit_amounts_never_move),

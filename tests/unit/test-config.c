@@ -684,7 +684,9 @@ static void service_fails_closed(void **state) {
                 { "[Service a]\nHugetlbMax=2M:1G\nHugetlbMax=x\nBindMounts=x\nRequire=yes\n",
                   "a:3 error: HugetlbMax=x: not a list of PAGESIZE:SIZE (expected limits such as 2M:8G "
                   "1G:infinity)\n"
-                  "a:4 error: BindMounts=x: not a boolean (expected yes or no)\n",
+                  "a:4 error: BindMounts=x: not a boolean (expected yes or no)\n"
+                  "a:5 warning: [Service a]: Require=yes has no effect (expected Pool= or Mount= beside "
+                  "it)\n",
                   "[Service a] a.service HugetlbMax=2M:1G Require\n" },
                 { "[Pool db]\nSize=1Q\n[Mount db]\nWhere=/etc\n[Service a]\nPool=db none\nMount=db "
                   "none\nRequire=yes\n",
@@ -850,6 +852,24 @@ static void mounts_are_verified_after_merging(void **state) {
                   "[Pool a] PageSize=2M Size=1G Headroom=5000/10000\n[Mount a] dropped\n"
                   "[Mount b] Where=/mnt/b Pool=a Reserve=1536M\n[Mount c] dropped\n"
                   "[Mount d] Where=/mnt/d Pool=a Size=infinity Reserve=1538M\n" },
+                { "[Pool a]\nPageSize=2M\nSize=1G\n[Mount a]\nWhere=/mnt/a\nPool=a\nReserve=pool\n"
+                  "[Mount b]\nWhere=/mnt/b\nPool=a\nReserve=2M\n[Mount c]\nWhere=/mnt/c\nPool=a\n",
+                  "a:11 error: [Mount b]: Reserve=: more than other mounts have left of [Pool a] (expected "
+                  "them "
+                  "to share it)\n",
+                  "[Pool a] PageSize=2M Size=1G\n[Mount a] Where=/mnt/a Pool=a Reserve=pool\n"
+                  "[Mount b] dropped\n[Mount c] Where=/mnt/c Pool=a\n" },
+                { "[Pool a]\nSize=25%\n[Mount a]\nWhere=/mnt/a\nPool=a\nReserve=1G\n"
+                  "[Mount b]\nWhere=/mnt/b\nPool=a\nReserve=pool\n",
+                  "a:10 error: [Mount b]: Reserve=: more than other mounts have left of [Pool a] (expected "
+                  "them "
+                  "to share it)\n",
+                  "[Pool a] Size=2500/10000\n[Mount a] Where=/mnt/a Pool=a Reserve=1G\n[Mount b] "
+                  "dropped\n" },
+                { "[Service a]\nRequire=yes\n",
+                  "a:2 warning: [Service a]: Require=yes has no effect (expected Pool= or Mount= beside "
+                  "it)\n",
+                  "[Service a] a.service Require\n" },
                 { "[Mount a]\nWhere=/mnt/a\nReserve=pool\n",
                   "a:3 error: [Mount a]: Reserve=pool without a pool (expected Pool=)\n",
                   "[Mount a] dropped\n" },

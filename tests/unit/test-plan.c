@@ -171,6 +171,25 @@ static void test_headroom_is_added_before_rounding(void **state) {
         assert_int_equal(p->pools[2].requested, 2);
 }
 
+static void test_less_than_a_page_is_suspicious(void **state) {
+        Case c;
+
+        machine(&c, 1, 16 * G);
+        pool(&c, 2 * M, AMOUNT_BYTES, 4096);
+        _cleanup_(plan_freep) Plan *p = plan_with(&c, NULL, 0, 1);
+        assert_int_equal(p->pools[0].requested, 1);
+}
+
+static void test_keep_free_above_all_memory_is_named(void **state) {
+        Case c;
+
+        machine(&c, 1, 16 * G);
+        c.config.system.keep_free.value = 16 * G;
+        pool(&c, 2 * M, AMOUNT_BYTES, G);
+        _cleanup_(plan_freep) Plan *p = plan_with(&c, NULL, 0, 1);
+        assert_int_equal(p->pools[0].planned, 0);
+}
+
 static void test_a_percentage_is_of_the_allowed_nodes(void **state) {
         Case c;
 
@@ -514,7 +533,7 @@ static void random_pool(Case *c) {
         else if (type == AMOUNT_PAGES)
                 p->size.value = random_below(p->page_size == G ? 6 : 3000);
         else if (type == AMOUNT_BYTES)
-                p->size.value = random_below(6000) * M;
+                p->size.value = p->page_size + random_below(6000) * M;
         else
                 for (unsigned n = 0; n < c->host.n_nodes; n++)
                         if (random_below(2))
@@ -730,6 +749,8 @@ int main(void) {
                 cmocka_unit_test(test_a_size_is_spread_evenly),
                 cmocka_unit_test(test_sizes_are_rounded_up_to_whole_pages),
                 cmocka_unit_test(test_headroom_is_added_before_rounding),
+                cmocka_unit_test(test_less_than_a_page_is_suspicious),
+                cmocka_unit_test(test_keep_free_above_all_memory_is_named),
                 cmocka_unit_test(test_a_percentage_is_of_the_allowed_nodes),
                 cmocka_unit_test(test_per_node_amounts_and_ranges),
                 cmocka_unit_test(test_a_named_node_that_does_not_exist_is_short),

@@ -78,6 +78,25 @@ static void test_what_is_formatted_is_what_was_read(void **state) {
         assert_string_equal(text, example);
 }
 
+static void test_what_was_given_back_is_marked(void **state) {
+        static const char text[] = "hugepages-setup-state 1\n"
+                                   "pool db 2097152 33 0\n"
+                                   "reason db given back\n"
+                                   "released db\n"
+                                   "pool mq 2097152 40 40 0:40\n"
+                                   "reverted\n";
+        _cleanup_(state_freep) State *s = read_valid(text);
+        _cleanup_free_ char *again = state_format(s);
+
+        assert_true(state_find_pool(s, "db")->released);
+        assert_false(state_find_pool(s, "mq")->released);
+        assert_true(s->reverted);
+        assert_string_equal(again, text);
+        assert_damaged("hugepages-setup-state 1\nreleased db\n");
+        assert_damaged("hugepages-setup-state 1\npool db 2097152 33 0\nreleased db now\n");
+        assert_damaged("hugepages-setup-state 1\nreverted twice\n");
+}
+
 static void test_an_empty_state_is_a_header_and_a_run_that_has_not_ended(void **state) {
         State empty = { .exit_status = -1 };
         _cleanup_free_ char *text = state_format(&empty);
@@ -263,6 +282,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_reads_every_kind_of_line),
                 cmocka_unit_test(test_what_is_formatted_is_what_was_read),
+                cmocka_unit_test(test_what_was_given_back_is_marked),
                 cmocka_unit_test(test_an_empty_state_is_a_header_and_a_run_that_has_not_ended),
                 cmocka_unit_test(test_values_are_the_rest_of_the_line),
                 cmocka_unit_test(test_a_newline_in_a_text_makes_no_line),

@@ -42,7 +42,7 @@ vm_add_files() {
                 find . -type l -printf 'rm "%P"\nsymlink "%P" "%l"\n'
         ) >"$commands"
         errors=$(cd "$tree" && debugfs -w -f "$commands" "$disk" 2>&1 >/dev/null |
-                grep -vE '^debugfs |already exists|File not found by ext2_lookup' || true)
+                grep -vE '^debugfs |already exists|File not found by ext2_lookup' || :)
         rm -f "$commands"
         [ -z "$errors" ] || die "cannot add files to $disk: $errors"
 }
@@ -87,9 +87,9 @@ vm_boot() (
                         echo "the console tells: $(grep -m 1 -oE 'Kernel panic.*|.*in emergency mode' "$directory/console")" \
                                 >"$directory/died"
                 fi
-                [ ! -f "$directory/died" ] || kill "$pid" 2>/dev/null || true
+                [ ! -f "$directory/died" ] || kill "$pid" 2>/dev/null || :
                 sleep 0.5
         done
-        wait "$pid" || true
+        wait "$pid" || :
         trap - EXIT
 )
