@@ -248,6 +248,8 @@ static int parse_options(int argc, char *argv[], Options *o, unsigned *ret_used)
                         return r;
                 *ret_used |= 1u << (find_option(c) - option_table);
         }
+        if (o->root && (r = set_root(o, o->root)) < 0) /* of the environment, or once more */
+                return r;
         if (streq_ptr(o->root, "/")) {
                 free(o->root);
                 o->root = NULL;

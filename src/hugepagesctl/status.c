@@ -170,12 +170,13 @@ static void status_load(const Options *o, Status *s) {
         context_load(o, NULL, &s->context);
         if (outcome_observe(s->context.plan, s->context.host, &s->context.diagnostics, &s->outcome) < 0)
                 out_of_memory();
-        s->line = report_status_line(s->outcome);
-        if (!s->line)
-                out_of_memory();
         state = s->context.host->state;
         s->configured = config_exists(o->root);
         s->ran = state && state->exit_status >= 0;
+        s->line = s->ran && s->context.off == SWITCHED_ON ? report_status_line(s->outcome)
+                                                          : report_unapplied_line(s->outcome);
+        if (!s->line)
+                out_of_memory();
         status_make_settings(s);
         status_read_mounts(s);
         status_read_units(s);

@@ -154,6 +154,24 @@ static void put_thp(FILE *f, const Outcome *o) {
                         fprintf(f, SEPARATOR "THP %s", o->settings[i].actual);
 }
 
+static void put_state(FILE *f, const Outcome *o) {
+        if (!put_sizes(f, o))
+                fputs(o->n_pools > 0 ? "no usable pools" : "no pools configured", f);
+        put_thp(f, o);
+}
+
+char *report_unapplied_line(const Outcome *o) {
+        char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+
+        if (!f)
+                return NULL;
+        fputs("not applied: ", f);
+        put_state(f, o);
+        return take_text(f, &text);
+}
+
 char *report_status_line(const Outcome *o) {
         char *text = NULL;
         size_t size;
@@ -162,14 +180,13 @@ char *report_status_line(const Outcome *o) {
 
         if (!f)
                 return NULL;
-        if (!put_sizes(f, o))
-                fputs(o->n_pools > 0 ? "no usable pools" : "no pools configured", f);
-        put_thp(f, o);
+        put_state(f, o);
         put_faults_of_pools(&faults, o);
         put_faults_of_drop_ins(&faults, o);
         put_faults_of_settings(&faults, o);
         if (faults.n > FAULTS_NAMED_MAX)
-                fprintf(f, " and %zu more", faults.n - FAULTS_NAMED_MAX);
+                fprintf(f, " and %zu more fault%s", faults.n - FAULTS_NAMED_MAX,
+                        faults.n - FAULTS_NAMED_MAX == 1 ? "" : "s");
         return take_text(f, &text);
 }
 

@@ -167,7 +167,7 @@ static void test_status_names_three_faults_and_counts_the_rest(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 lose(&c, add_pool(&c, names[i], 2 * M, 4, 4), 0, 1, "because");
         assert_status(&c, "2M 35/40 (70M) on 2 nodes · degraded: a short by 1 × 2M on node0, "
-                          "b short by 1 × 2M on node0, c short by 1 × 2M on node0 and 2 more");
+                          "b short by 1 × 2M on node0, c short by 1 × 2M on node0 and 2 more faults");
 }
 
 static void test_pool_line_names_the_nodes(void **state) {
