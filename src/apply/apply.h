@@ -89,6 +89,11 @@ int reason_for_dropped(const Section *s, const Diagnostics *d, Source *ret_sourc
  * is short or a drop-in has an error. */
 int outcome_exit_status(const Outcome *o) _pure_;
 
+/* Dropped, or with fewer pages than it asks for. */
+static inline bool outcome_pool_is_short(const OutcomePool *p) {
+        return p->dropped || p->reserved < p->requested;
+}
+
 /* Something is not as declared: a pool is short or dropped, a setting was refused, a drop-in has an error.
  */
 bool outcome_degraded(const Outcome *o) _pure_;

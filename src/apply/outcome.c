@@ -206,15 +206,11 @@ int outcome_observe(const Plan *plan, const Host *host, const Diagnostics *diagn
         return outcome_build(plan, plan, host, diagnostics, NULL, ret);
 }
 
-static bool pool_is_short(const OutcomePool *p) {
-        return p->dropped || p->reserved < p->requested;
-}
-
 int outcome_exit_status(const Outcome *o) {
         if (o->n_errors > 0)
                 return 1;
         for (size_t i = 0; i < o->n_pools; i++)
-                if (o->pools[i].dropped || (o->pools[i].essential && pool_is_short(&o->pools[i])))
+                if (o->pools[i].dropped || (o->pools[i].essential && outcome_pool_is_short(&o->pools[i])))
                         return 1;
         return 0;
 }
@@ -223,7 +219,7 @@ bool outcome_degraded(const Outcome *o) {
         if (o->n_errors > 0)
                 return true;
         for (size_t i = 0; i < o->n_pools; i++)
-                if (pool_is_short(&o->pools[i]))
+                if (outcome_pool_is_short(&o->pools[i]))
                         return true;
         for (size_t i = 0; i < o->n_settings; i++)
                 if (o->settings[i].result == SETTING_REFUSED)

@@ -97,6 +97,18 @@ static inline const char *endswith(const char *s, const char *suffix) {
         return l >= n && streq(s + l - n, suffix) ? s + l - n : NULL;
 }
 
+/* Cuts blanks and line ends off both sides, in place. */
+static inline char *strip(char *s) {
+        char *end;
+
+        s += strspn(s, " \t\r\n");
+        end = s + strlen(s);
+        while (end > s && strchr(" \t\r\n", end[-1]))
+                end--;
+        *end = 0;
+        return s;
+}
+
 /* Makes room for one more element in *array, which holds n of them; capacity doubles and is derived from n.
  * 0, or -ENOMEM with the array as it was. The new element is zeroed. */
 static inline int grow_array(void *array, size_t n, size_t element_size) {

@@ -41,17 +41,6 @@ void foreign_done(Foreign *f) {
         *f = (Foreign){};
 }
 
-static char *strip(char *s) {
-        char *end;
-
-        s += strspn(s, " \t\r\n");
-        end = s + strlen(s);
-        while (end > s && strchr(" \t\r\n", end[-1]))
-                end--;
-        *end = 0;
-        return s;
-}
-
 /* Cuts "key = value" in two, both stripped. false for an empty line, a comment or a line without "=". */
 static bool split_assignment(char *line, char **ret_key, char **ret_value) {
         char *key = strip(line), *equals;

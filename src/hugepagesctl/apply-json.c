@@ -134,7 +134,7 @@ static struct json_object *short_json(const Apply *a) {
                 const OutcomePool *p = &a->outcome->pools[i];
                 struct json_object *item;
 
-                if (!pool_is_short(p))
+                if (!outcome_pool_is_short(p))
                         continue;
                 item = json_new_object();
                 json_add_string(item, "pool", p->name);

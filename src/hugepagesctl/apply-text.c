@@ -80,7 +80,7 @@ static void print_short(const Apply *a) {
                 const OutcomePool *p = &a->outcome->pools[i];
                 _cleanup_free_ char *shortage = NULL, *line = NULL;
 
-                if (!pool_is_short(p))
+                if (!outcome_pool_is_short(p))
                         continue;
                 if (report_pool_shortage(a->outcome, p, &shortage) < 0)
                         out_of_memory();

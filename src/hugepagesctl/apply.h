@@ -97,9 +97,5 @@ typedef struct Changes {
 void changes_find(const Apply *a, Changes *c);
 void changes_done(Changes *c);
 
-static inline bool pool_is_short(const OutcomePool *p) {
-        return p->dropped || p->reserved < p->requested;
-}
-
 void apply_print_text(const Apply *a);
 void apply_print_json(const Apply *a);

@@ -36,17 +36,6 @@ static void report(const Finder *f, unsigned number, const char *text, const cha
         diag_warning(f->d, ((Source){ f->path, number }), "%s does nothing: %s", text, truth);
 }
 
-static char *strip(char *s) {
-        char *end;
-
-        s += strspn(s, " \t\r\n");
-        end = s + strlen(s);
-        while (end > s && strchr(" \t\r\n", end[-1]))
-                end--;
-        *end = 0;
-        return s;
-}
-
 /* "vm.x = 1", "-vm/x=1" */
 static void judge_sysctl(const Finder *f, unsigned number, char *line) {
         char *equals = strchr(line, '='), *key, *value;

@@ -155,7 +155,7 @@ void print_pools_table(const Status *s, const char *select) {
         for (size_t i = 0; i < s->outcome->n_pools; i++) {
                 const OutcomePool *p = &s->outcome->pools[i];
                 PoolRow row = { h, p };
-                bool bad = p->dropped || p->reserved < p->requested;
+                bool bad = outcome_pool_is_short(p);
 
                 table_add(table, cell, &row, bad ? "red" : NULL);
         }

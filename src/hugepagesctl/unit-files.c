@@ -89,17 +89,6 @@ static void setting_add(UnitSetting *s, const char *file, unsigned line, const c
         s->items[s->n++] = (UnitAssignment){ format_text("%s", file), line, format_text("%s", value) };
 }
 
-static char *strip(char *s) {
-        char *end;
-
-        s += strspn(s, " \t\r\n");
-        end = s + strlen(s);
-        while (end > s && strchr(" \t\r\n", end[-1]))
-                end--;
-        *end = 0;
-        return s;
-}
-
 static bool is_comment(const char *line) {
         line += strspn(line, " \t");
         return *line == '#' || *line == ';';

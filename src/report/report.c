@@ -22,10 +22,6 @@ static char *take_text(FILE *f, char **text) {
         return TAKE_PTR(*text);
 }
 
-static bool pool_is_short(const OutcomePool *p) {
-        return p->dropped || p->reserved < p->requested;
-}
-
 static bool short_on_node(const OutcomePool *p, size_t n) {
         return p->node_planned && p->node_reserved && p->node_reserved[n] < p->node_planned[n];
 }
@@ -64,7 +60,7 @@ int report_pool_shortage(const Outcome *o, const OutcomePool *p, char **ret) {
         FILE *f;
 
         *ret = NULL;
-        if (!pool_is_short(p))
+        if (!outcome_pool_is_short(p))
                 return 0;
         f = open_memstream(&text, &size);
         if (!f)

@@ -9,8 +9,8 @@
  * 1 × 1G on node1". NULL when out of memory. */
 char *report_status_line(const Outcome *o);
 
-/* The same where no run has been in this boot, or none may: "not applied: 2M 0/4096 (0) on 2 nodes". That pages
- * are missing is no fault then. */
+/* The same where no run has been in this boot, or none may: "not applied: 2M 0/4096 (0) on 2 nodes". That
+ * pages are missing is no fault then. */
 char *report_unapplied_line(const Outcome *o);
 
 /* "pool db: 4096 × 2M (8G) reserved: node0 2048, node1 2048", or with "short by …: REASON". */
