@@ -18,6 +18,8 @@ int run_lock(const char *root, int *ret) {
         if (directory < 0)
                 return directory;
         fd = openat(directory, strrchr(LOCK_PATH, '/') + 1, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0 && errno == EROFS)
+                fd = openat(directory, strrchr(LOCK_PATH, '/') + 1, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
         if (flock(fd, LOCK_EX | LOCK_NB) < 0) {

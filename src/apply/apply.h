@@ -142,6 +142,7 @@ typedef struct Released {
         size_t n_knobs;
         ReleasedPool *pools; /* release only: those that were named, in reading order */
         size_t n_pools;
+        int state_error;   /* negative errno where what was done could not be recorded in /run; 0 */
         bool was_reverted; /* revert: the last one has left nothing to do, and no run has begun since */
 } Released;
 

@@ -248,6 +248,16 @@ static int collect_before(const Run *run, Released *r) {
         return 0;
 }
 
+/* Giving back is for emergencies, when /run may be full as well: what cannot be recorded is done all the
+ * same. */
+static int recorded(Released *r, int error) {
+        if (error < 0 && error != -ENOMEM) {
+                r->state_error = error;
+                return 0;
+        }
+        return error;
+}
+
 static bool has_changed_anything(const State *s) {
         return s->n_before + s->n_knobs > 0;
 }
@@ -262,7 +272,7 @@ static int revert_locked(Run *run, bool dry_run, Released *r) {
         if ((q = collect_before(run, r)) < 0 || (q = restore_knobs(run, dry_run, r)) < 0 ||
             (q = move_pages(run, r, dry_run)) < 0)
                 return q;
-        return dry_run ? 0 : remember_reverted(run, r);
+        return dry_run ? 0 : recorded(r, remember_reverted(run, r));
 }
 
 int revert_run(const ApplyInput *input, const Plan *plan, bool dry_run, Released **ret) {
@@ -439,14 +449,15 @@ static int release_locked(Run *run, const Plan *plan, const bool *named, const M
         if ((q = collect_pools(run, plan, named, claims, r)) < 0 || (q = collect_held(run, r)) < 0)
                 return q;
         if (r->n_pages == 0)
-                return !dry_run && some_are_marked(run) ? remember_released(run, plan) : 0;
-        if ((!dry_run && (q = remember_releasing(run, r)) < 0) || (q = move_pages(run, r, dry_run)) < 0)
+                return !dry_run && some_are_marked(run) ? recorded(r, remember_released(run, plan)) : 0;
+        if ((!dry_run && (q = recorded(r, remember_releasing(run, r))) < 0) ||
+            (q = move_pages(run, r, dry_run)) < 0)
                 return q;
         share(run, plan, claims, r);
         if (dry_run)
                 return 0;
         q = counts_refresh(run->kernel, run->host);
-        return q < 0 ? q : remember_released(run, plan);
+        return q < 0 ? q : recorded(r, remember_released(run, plan));
 }
 
 int release_run(const ApplyInput *input, const Plan *plan, const bool *named, const MountClaim *claims,

@@ -171,7 +171,7 @@ int root_readlink(const char *root, const char *path, char **ret) {
 }
 
 int root_write_knob(const char *root, const char *path, const char *value) {
-        _cleanup_close_ int fd = root_open(root, path, O_WRONLY | O_NOCTTY);
+        _cleanup_close_ int fd = root_open(root, path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
         size_t l = strlen(value);
         ssize_t n;
 

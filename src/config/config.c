@@ -432,7 +432,7 @@ static int load_files(Loader *l, const Dropin *dropins, size_t n) {
 int config_load_with(const char *root, char *const *files, Config **ret, Diagnostics *d) {
         _cleanup_(config_freep) Config *c = NULL;
         Dropin *dropins;
-        size_t n;
+        size_t n, errors_before = d->n_errors;
         int r = config_new(&c);
 
         if (r < 0)
@@ -446,6 +446,7 @@ int config_load_with(const char *root, char *const *files, Config **ret, Diagnos
                 r = config_verify(c, d);
         if (r < 0)
                 return r;
+        c->faulty = d->n_errors > errors_before;
         *ret = TAKE_PTR(c);
         return 0;
 }

@@ -187,6 +187,8 @@ typedef struct Config {
         ConfigFile *files; /* in reading order; what is replaced stands before what replaces it. The Sources
                             * point to their paths */
         size_t n_files;
+        bool faulty; /* a drop-in has an error: what is missing here may only be misspelt, and is not taken
+                        away */
         void *index; /* tsearch(3) tree of all named sections; NULL in a Config that was put together by hand
                       */
 

@@ -37,8 +37,12 @@ static int find_in_directory(DropinList *l, const char *root, const char *direct
         _cleanup_closedir_ DIR *dir = NULL;
         int r = root_opendir(root, directory, &dir);
 
-        if (r == -ENOENT)
-                return 0;
+        if (r == -ENOENT) {
+                _cleanup_free_ char *target = NULL;
+
+                if (root_readlink(root, directory, &target) < 0) /* a link that leads nowhere is a fault */
+                        return 0;
+        }
         while (r >= 0) {
                 const struct dirent *entry;
                 char *path;
@@ -164,12 +168,15 @@ const char *dropin_open_error(int error) {
 }
 
 bool config_exists(const char *root) {
+        Diagnostics d = {};
         Dropin *dropins;
         size_t n;
-        bool found = false;
+        bool found;
 
-        if (dropins_find(root, NULL, &dropins, &n, NULL) < 0)
-                return true; /* out of memory: let those who can report it do so */
+        if (dropins_find(root, NULL, &dropins, &n, &d) < 0)
+                return true;    /* out of memory: let those who can report it do so */
+        found = d.n_errors > 0; /* a directory that cannot be read is no empty one */
+        diag_done(&d);
         for (size_t i = 0; i < n && !found; i++) {
                 _cleanup_fclose_ FILE *f = NULL;
 

@@ -98,6 +98,8 @@ static int release_do(Release *r, bool dry_run) {
                 out_of_memory();
         if (q < 0)
                 ctl_error(STATE_DIRECTORY ": %s", strerror(-q));
+        else if (r->released->state_error < 0)
+                ctl_error("not recorded in " STATE_DIRECTORY ": %s", strerror(-r->released->state_error));
         return q;
 }
 

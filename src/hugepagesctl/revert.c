@@ -190,6 +190,8 @@ int verb_revert(const Options *o, char *const *arguments) {
                 ctl_error(STATE_DIRECTORY ": %s", strerror(-r));
         if (r < 0 && r != -ENOENT)
                 return CTL_FAILURE;
+        if (released && released->state_error < 0)
+                ctl_error("not recorded in " STATE_DIRECTORY ": %s", strerror(-released->state_error));
         print_report(o, &context, released ?: &nothing);
         return !released || o->dry_run || released_complete(released) ? CTL_OK : CTL_FAILURE;
 }

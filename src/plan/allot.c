@@ -182,12 +182,23 @@ static int place_size(Allotment *a, size_t s, uint64_t max_new) {
         return 0;
 }
 
+/* A mistake in a drop-in must not drain a machine that runs: who lost his pool to it still wants his pages.
+ */
+static bool keeps_all(const Config *c) {
+        for (size_t i = 0; i < c->n_pools; i++)
+                if (c->pools[i]->section.dropped)
+                        return true;
+        return c->faulty;
+}
+
 /* Pages of ours that no pool wants. A node's free pages may be promised to somebody: only what is free
  * beyond all promises can go, over all nodes. */
 static void find_released(Allotment *a) {
         Plan *p = a->plan;
         const Host *host = p->host;
 
+        if (keeps_all(p->config))
+                return;
         for (size_t s = 0; s < host->n_sizes; s++) {
                 const PageSize *size = &host->sizes[s];
                 uint64_t slack = sub_sat(size->total.free, add_sat(size->resv, size->total.surplus));

@@ -1307,8 +1307,30 @@ static void pool_names_are_safe_everywhere(void **state) {
                 assert_false(pool_name_is_valid(wrong[i]));
 }
 
+/* A directory that cannot be read may declare anything: it is told, and the service runs to tell it. */
+static void directory_that_cannot_be_read_is_no_empty_one(void **state) {
+        for (int dangling = 0; dangling < 2; dangling++) {
+                _cleanup_temp_root_ char *root = temp_root_new();
+                Diagnostics d = {};
+                Config *c;
+
+                if (dangling)
+                        temp_root_link(root, "/etc/hugepages.d", "nowhere");
+                else
+                        temp_root_write(root, "/etc/hugepages.d", "");
+                assert_true(config_exists(root));
+                assert_int_equal(config_load(root, &c, &d), 0);
+                assert_true(c->faulty);
+                assert_int_equal(d.n_errors, 1);
+                assert_string_equal(d.items[0].file, "/etc/hugepages.d");
+                config_free(c);
+                diag_done(&d);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(directory_that_cannot_be_read_is_no_empty_one),
                 cmocka_unit_test(every_key_is_read),
                 cmocka_unit_test(syntax_that_is_fine),
                 cmocka_unit_test(long_comment_is_no_setting),

@@ -367,6 +367,21 @@ static void test_only_what_we_added_is_lowered_and_nothing_promised(void **state
         assert_true(p->writes[0].lowers && p->writes[1].lowers);
 }
 
+static void test_nothing_is_given_back_while_a_drop_in_has_an_error(void **state) {
+        for (int fault = 0; fault < 3; fault++) {
+                Case c;
+
+                machine(&c, 1, 16 * G);
+                present(&c, 1, 0, 300);
+                remember_before(&c, 1, 0, 0);
+                pool(&c, 2 * M, AMOUNT_PAGES, 100);
+                pool(&c, 2 * M, AMOUNT_PAGES, 50)->section.dropped = fault == 1;
+                c.config.faulty = fault == 2;
+                _cleanup_(plan_freep) Plan *p = plan(&c);
+                assert_int_equal(plan_node(p, 1, 0)->target, fault ? 300 : 150);
+        }
+}
+
 static void test_what_is_given_back_makes_room(void **state) {
         Case c;
 
@@ -763,6 +778,7 @@ int main(void) {
                 cmocka_unit_test(test_pages_that_are_there_count),
                 cmocka_unit_test(test_pages_beyond_the_pools_are_not_released),
                 cmocka_unit_test(test_only_what_we_added_is_lowered_and_nothing_promised),
+                cmocka_unit_test(test_nothing_is_given_back_while_a_drop_in_has_an_error),
                 cmocka_unit_test(test_what_is_given_back_makes_room),
                 cmocka_unit_test(test_rest_takes_what_the_others_leave),
                 cmocka_unit_test(test_an_unknown_page_size_drops_the_pool_alone),
