@@ -98,10 +98,11 @@ static int plan_again(Run *run, Plan **ret) {
         return r;
 }
 
-static void tell_progress(Run *run, const Plan *plan, size_t size_index) {
+void run_progress(const Run *run, size_t size_index) {
+        const Plan *plan = run->plan;
         uint64_t reserved = 0, requested = 0;
 
-        if (!run->input->progress)
+        if (!plan || !run->input->progress)
                 return;
         for (size_t n = 0; n < run->host->n_nodes; n++)
                 reserved += pages_persistent(&run->host->nodes[n].pages[size_index]);
@@ -119,16 +120,15 @@ static int write_pools(Run *run, const Plan *plan) {
         r = remember_before(run, plan);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < plan->n_writes; i++) {
-                const PlanWrite *w = &plan->writes[i];
-
-                if (w->kind != WRITE_POOL)
-                        continue;
-                pages_write(run, w);
-                tell_progress(run, plan, w->size_index);
-                if (!w->lowers &&
-                    pages_persistent(&run->host->nodes[w->node_index].pages[w->size_index]) < w->pages)
-                        any_short = 1;
+        for (size_t i = 0, n; i < plan->n_writes; i += n) {
+                for (n = 0; i + n < plan->n_writes && plan->writes[i + n].kind == WRITE_POOL;)
+                        n++;
+                run->plan = plan;
+                r = pages_write(run, &plan->writes[i], n);
+                if (r < 0)
+                        return r;
+                any_short |= r;
+                n += n == 0;
         }
         r = counts_refresh(run->kernel, run->host);
         return r < 0 ? r : any_short;

@@ -34,6 +34,7 @@ Kernel kernel_real(const char *root) {
         return (Kernel){
                 .read = real_read,
                 .write = real_write,
+                .compact = compact_nodes,
                 .now = real_now,
                 .userdata = (void *) root,
         };

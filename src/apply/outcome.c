@@ -48,7 +48,7 @@ static bool settles_rest(const PlanPool *pp, const Host *host, const Run *run) {
         if (!run || !pp->rest || !run->first_for_rest)
                 return false;
         for (size_t n = 0; n < host->n_nodes; n++)
-                if (run->records[pp->size_index * host->n_nodes + n].error < 0)
+                if (run_record(run, pp->size_index, n)->error < 0)
                         return false;
         return true;
 }

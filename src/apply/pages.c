@@ -4,7 +4,7 @@
 #include "apply/run.h"
 
 static NodeRecord *node_record(const NodePages *p) {
-        return &p->run->records[p->size_index * p->run->host->n_nodes + p->node_index];
+        return run_record(p->run, p->size_index, p->node_index);
 }
 
 static uint64_t persistent(const NodePages *p) {
@@ -65,7 +65,7 @@ static uint64_t cautious_count(const NodePages *p, uint64_t pages, uint64_t ceil
         return count > persistent(p) ? count : MIN(pages, sub_sat(ceiling, margin));
 }
 
-int pages_raise_once(NodePages *p, uint64_t target) {
+static int raise_once(NodePages *p, uint64_t target) {
         uint64_t page_size = p->run->host->sizes[p->size_index].bytes;
 
         for (unsigned i = 0; i < 2; i++) {
@@ -107,37 +107,41 @@ static int lower_node(NodePages *p, uint64_t target) {
         /* Somebody was faster and took pages between reading and writing: they are given back to the pool.
          */
         if (r >= 0 && p->counts.surplus > surplus)
-                r = pages_raise_once(p, persistent(p) + p->counts.surplus - surplus);
+                r = raise_once(p, persistent(p) + p->counts.surplus - surplus);
         return r;
 }
 
-static int raise_node(NodePages *p, uint64_t target) {
-        int r = pages_raise_once(p, target);
-
-        if (r < 0 || persistent(p) >= target || node_record(p)->kept_free)
-                return r;
-        return make_room(p, target);
+static void store(NodePages *p, int r) {
+        if (r < 0) {
+                node_record(p)->error = r;
+                p->exhausted = true;
+        }
+        p->run->host->nodes[p->node_index].pages[p->size_index] = p->counts;
 }
 
-void pages_write(Run *run, const PlanWrite *w) {
-        size_t k = w->size_index * run->host->n_nodes + w->node_index;
-        NodePages p = {
+void pages_init(NodePages *p, Run *run, const PlanWrite *w) {
+        *p = (NodePages){
                 .run = run,
                 .size_index = w->size_index,
                 .node_index = w->node_index,
                 .path = w->path,
+                .target = w->pages,
                 .counts = run->host->nodes[w->node_index].pages[w->size_index],
         };
-        int r = read_back(&p);
+        store(p, read_back(p));
+}
 
-        /* Others may have been here since the plan was made: a raise never lowers, and the reverse. */
-        if (r >= 0 && w->lowers && persistent(&p) > w->pages)
-                r = lower_node(&p, w->pages);
-        else if (r >= 0 && !w->lowers && persistent(&p) < w->pages)
-                r = raise_node(&p, w->pages);
-        if (r < 0)
-                run->records[k].error = r;
-        if (!w->lowers && persistent(&p) < w->pages)
-                run->limits.pages[k] = persistent(&p);
-        run->host->nodes[w->node_index].pages[w->size_index] = p.counts;
+bool pages_can_grow(const NodePages *p) {
+        return persistent(p) < p->target && !p->exhausted && !node_record(p)->kept_free;
+}
+
+/* Others may have been here since the plan was made: a raise never lowers, and the reverse. */
+void pages_raise(NodePages *p) {
+        if (!p->exhausted && persistent(p) < p->target)
+                store(p, raise_once(p, p->target));
+}
+
+void pages_lower(NodePages *p) {
+        if (!p->exhausted && persistent(p) > p->target)
+                store(p, lower_node(p, p->target));
 }

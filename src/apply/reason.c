@@ -52,7 +52,7 @@ typedef enum Cause {
 } Cause;
 
 static const NodeRecord *node_record(const Run *run, const Host *host, size_t s, size_t n) {
-        return run ? &run->records[s * host->n_nodes + n] : NULL;
+        return run ? run_record(run, s, n) : NULL;
 }
 
 static Cause cause_of(const PlanPool *pp, const Host *host, const Run *run, size_t n, uint64_t reserved) {

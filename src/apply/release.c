@@ -111,10 +111,23 @@ static void foresee_raising(Run *run, Released *r) {
         }
 }
 
-static void write_pages(Run *run, Released *r, bool lowers) {
+static bool written(const ReleasedPages *p, bool lowers) {
+        return lowers ? p->target < p->from : p->target > p->from;
+}
+
+static int write_pages(Run *run, Released *r, bool lowers) {
+        _cleanup_free_ PlanWrite *writes = calloc(r->n_pages + 1, sizeof(PlanWrite));
+        size_t n = 0;
+        int q;
+
+        if (!writes)
+                return -ENOMEM;
         for (size_t i = 0; i < r->n_pages; i++) {
-                ReleasedPages *p = &r->pages[i];
-                PlanWrite w = {
+                const ReleasedPages *p = &r->pages[i];
+
+                if (!written(p, lowers))
+                        continue;
+                writes[n++] = (PlanWrite){
                         .kind = WRITE_POOL,
                         .path = p->path,
                         .size_index = p->size_index,
@@ -122,16 +135,16 @@ static void write_pages(Run *run, Released *r, bool lowers) {
                         .pages = p->target,
                         .lowers = lowers,
                 };
-
-                if (p->target == p->from || (p->target < p->from) != lowers)
-                        continue;
-                pages_write(run, &w);
-                p->actual = pages_persistent(counts_of(run, p));
         }
+        q = pages_write(run, writes, n);
+        for (size_t i = 0; i < r->n_pages; i++)
+                if (written(&r->pages[i], lowers))
+                        r->pages[i].actual = pages_persistent(counts_of(run, &r->pages[i]));
+        return q < 0 ? q : 0;
 }
 
 static const NodeRecord *record_of(const Run *run, const ReleasedPages *p) {
-        return &run->records[p->size_index * run->host->n_nodes + p->node_index];
+        return run_record(run, p->size_index, p->node_index);
 }
 
 static int explain_pages(const Run *run, ReleasedPages *p, bool dry_run) {
@@ -157,15 +170,16 @@ static int explain_pages(const Run *run, ReleasedPages *p, bool dry_run) {
 
 /* Lowering first makes room for what is raised. */
 static int move_pages(Run *run, Released *r, bool dry_run) {
+        int q;
+
         foresee_lowering(run, r);
         foresee_raising(run, r);
         if (dry_run) {
                 for (size_t i = 0; i < r->n_pages; i++)
                         r->pages[i].actual = r->pages[i].to;
-        } else {
-                write_pages(run, r, /* lowers= */ true);
-                write_pages(run, r, /* lowers= */ false);
-        }
+        } else if ((q = write_pages(run, r, /* lowers= */ true)) < 0 ||
+                   (q = write_pages(run, r, /* lowers= */ false)) < 0)
+                return q;
         for (size_t i = 0; i < r->n_pages; i++)
                 if (explain_pages(run, &r->pages[i], dry_run) < 0)
                         return -ENOMEM;

@@ -1,44 +1,124 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where one write was not enough: making unbroken memory and asking again. */
+/* Writing the nodes of a page size, and going on where one write was not enough: making unbroken memory and
+ * asking again. */
 
 #include "apply/run.h"
 
-/* An explicit request is not deferred, unlike the compaction that an allocation starts by itself
- * (mm/compaction.c, defer_compaction()). The node's own file first: the rest of the machine has no part. */
-static int compact(const NodePages *p) {
-        const Host *h = p->run->host;
-        Kernel *k = p->run->kernel;
-        char path[64];
+/* All that are short at the same time; the machine's other nodes have no part in it. Where a kernel cannot
+ * compact, asking again may still help. */
+static int compact(Run *run, const NodePages *pages, size_t n) {
+        _cleanup_free_ unsigned *ids = NULL;
+        size_t n_ids = 0;
 
-        if (h->numa) {
-                snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/compact",
-                         h->nodes[p->node_index].id);
-                if (k->write(k, path, "1") >= 0)
-                        return 0;
-        }
-        return k->write(k, "/proc/sys/vm/compact_memory", "1");
+        if (!run->config->system.compact)
+                return 0;
+        ids = calloc(n + 1, sizeof(unsigned));
+        if (!ids)
+                return -ENOMEM;
+        for (size_t i = 0; i < n && run->host->numa; i++)
+                if (pages_can_grow(&pages[i]))
+                        ids[n_ids++] = run->host->nodes[pages[i].node_index].id;
+        (void) run->kernel->compact(run->kernel, ids, n_ids);
+        return 0;
 }
 
-int make_room(NodePages *p, uint64_t target) {
-        Run *run = p->run;
+/* True where at least one node got more. Those that did not are given up. */
+static bool ask_again(NodePages *pages, size_t n) {
+        bool gained = false;
 
-        while (pages_persistent(&p->counts) < target) {
-                uint64_t before = pages_persistent(&p->counts);
+        for (size_t i = 0; i < n; i++) {
+                uint64_t before = pages_persistent(&pages[i].counts);
+
+                if (!pages_can_grow(&pages[i]))
+                        continue;
+                pages_raise(&pages[i]);
+                if (pages_persistent(&pages[i].counts) > before)
+                        gained = true;
+                else
+                        pages[i].exhausted = true;
+                run_progress(pages[i].run, pages[i].size_index);
+        }
+        return gained;
+}
+
+static bool any_can_grow(const NodePages *pages, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (pages_can_grow(&pages[i]))
+                        return true;
+        return false;
+}
+
+static int make_room(Run *run, NodePages *pages, size_t n) {
+        while (any_can_grow(pages, n)) {
                 int r;
 
                 if (run->kernel->now(run->kernel) >= run->deadline) {
                         run->timed_out = true;
                         return 0;
                 }
-                if (run->config->system.compact)
-                        (void) compact(p); /* a kernel without compaction: asking again may still help */
-                r = pages_raise_once(p, target);
+                r = compact(run, pages, n);
                 if (r < 0)
                         return r;
-                if (pages_persistent(&p->counts) <= before)
+                if (!ask_again(pages, n))
                         return 0;
         }
         return 0;
+}
+
+static bool same_group(const PlanWrite *a, const PlanWrite *b) {
+        return a->size_index == b->size_index && a->lowers == b->lowers;
+}
+
+/* 1 where a node is short. */
+static int learn_limits(Run *run, const NodePages *pages, size_t n) {
+        int any_short = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                uint64_t reserved = pages_persistent(&pages[i].counts);
+
+                if (reserved >= pages[i].target)
+                        continue;
+                run->limits.pages[pages[i].size_index * run->host->n_nodes + pages[i].node_index] = reserved;
+                any_short = 1;
+        }
+        return any_short;
+}
+
+/* The nodes of one page size, all up or all down. */
+static int write_group(Run *run, const PlanWrite *writes, size_t n) {
+        _cleanup_free_ NodePages *pages = calloc(n, sizeof(NodePages));
+        int r;
+
+        if (!pages)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                pages_init(&pages[i], run, &writes[i]);
+                if (writes[i].lowers)
+                        pages_lower(&pages[i]);
+                else
+                        pages_raise(&pages[i]);
+                run_progress(run, writes[i].size_index);
+        }
+        if (writes->lowers)
+                return 0;
+        r = make_room(run, pages, n);
+        return r < 0 ? r : learn_limits(run, pages, n);
+}
+
+int pages_write(Run *run, const PlanWrite *writes, size_t n) {
+        int any_short = 0;
+
+        for (size_t i = 0, k; i < n; i += k) {
+                int r;
+
+                for (k = 1; i + k < n && same_group(&writes[i], &writes[i + k]);)
+                        k++;
+                r = write_group(run, &writes[i], k);
+                if (r < 0)
+                        return r;
+                any_short |= r;
+        }
+        return any_short;
 }
 
 bool drop_caches(Run *run) {

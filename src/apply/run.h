@@ -16,6 +16,7 @@ typedef struct Run {
         Kernel *kernel;
         Host *host;
         const Config *config;
+        const Plan *plan;    /* that is being written; NULL while pages are given back */
         uint64_t keep_free;  /* bytes, as in the plan */
         uint64_t deadline;   /* of the kernel's clock */
         NodeRecord *records; /* [size_index * n_nodes + node_index] */
@@ -34,6 +35,8 @@ typedef struct NodePages {
         Run *run;
         size_t size_index, node_index;
         const char *path;  /* its nr_hugepages */
+        uint64_t target;   /* persistent pages */
+        bool exhausted;    /* the last attempt got nothing, or ended in an error */
         PageCounts counts; /* as last read */
 } NodePages;
 
@@ -45,6 +48,11 @@ int run_lock(const char *root, int *ret);
 int run_init(Run *run, const ApplyInput *input, const Plan *plan);
 int run_reload_state(Run *run); /* 1 where it is another one */
 void run_done(Run *run);
+void run_progress(const Run *run, size_t size_index); /* tells how far the pools of a page size are */
+
+static inline NodeRecord *run_record(const Run *run, size_t size_index, size_t node_index) {
+        return &run->records[size_index * run->host->n_nodes + node_index];
+}
 
 /* counts.c: reading anew. A counter that cannot be read keeps its value in the Host; -ENOMEM is all that can
  * come of counts_refresh(). node_index SIZE_MAX: over all nodes. */
@@ -57,13 +65,16 @@ static inline uint64_t pages_persistent(const PageCounts *c) {
         return sub_sat(c->nr, c->surplus);
 }
 
-/* pages.c: brings one node to what a write of the plan says. Failures go to the NodeRecord. */
-void pages_write(Run *run, const PlanWrite *w);
-/* One attempt to have target persistent pages: never above KeepFree=, read back. Negative errno. */
-int pages_raise_once(NodePages *p, uint64_t target);
+/* pages.c: brings one node nearer to what a write of the plan says, and reads back what came of it. Failures
+ * go to the NodeRecord. */
+void pages_init(NodePages *p, Run *run, const PlanWrite *w);
+void pages_raise(NodePages *p);
+void pages_lower(NodePages *p);
+bool pages_can_grow(const NodePages *p); /* short, and neither KeepFree= nor an error stands in the way */
 
-/* retry.c: goes on where one attempt was not enough. Negative errno. */
-int make_room(NodePages *p, uint64_t target);
+/* retry.c: makes writes of pages in their order, and goes on where one attempt was not enough. What a node
+ * could not give is its limit from then on. 1 where a node is short, 0 where none is, -ENOMEM. */
+int pages_write(Run *run, const PlanWrite *writes, size_t n);
 /* The last resort, where DropCaches=yes allows it: true once a run, when all nodes should be asked anew. */
 bool drop_caches(Run *run);
 

@@ -411,12 +411,33 @@ static int sim_write(Kernel *k, const char *path, const char *value) {
         return write_counter(s, i, node, counter, value);
 }
 
+/* One after the other, but in the time of one. */
+static int sim_compact(Kernel *k, const unsigned *node_ids, size_t n) {
+        SimKernel *s = k->userdata;
+        uint64_t start = s->now;
+        char path[64];
+        int r = n == 0 ? sim_write(k, "/proc/sys/vm/compact_memory", "1") : -ENOENT;
+
+        for (size_t i = 0; i < n; i++) {
+                int q;
+
+                snprintf(path, sizeof(path), NODE_DIRECTORY "%u/compact", node_ids[i]);
+                q = sim_write(k, path, "1");
+                r = r >= 0 || q >= 0 ? 0 : q;
+        }
+        s->now = start + (r >= 0 ? s->usec_per_compaction : 0);
+        s->n_rounds += r >= 0;
+        return r;
+}
+
 static uint64_t sim_now(Kernel *k) {
         return ((SimKernel *) k->userdata)->now;
 }
 
 Kernel sim_kernel(SimKernel *s) {
-        return (Kernel){ .read = sim_read, .write = sim_write, .now = sim_now, .userdata = s };
+        return (Kernel){
+                .read = sim_read, .write = sim_write, .compact = sim_compact, .now = sim_now, .userdata = s
+        };
 }
 
 static int compare_knobs(const void *a, const void *b) {

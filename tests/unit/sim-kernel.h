@@ -71,7 +71,7 @@ typedef struct SimKernel {
         uint64_t usec_per_operation, usec_per_compaction;
 
         uint64_t now;
-        size_t n_operations, n_writes, n_compactions, n_drops;
+        size_t n_operations, n_writes, n_compactions, n_rounds, n_drops;
         size_t kill_at; /* _exit(SIM_KILLED) instead of that operation; 0: never */
 
         /* What a run must never do, found out when it happens. */
