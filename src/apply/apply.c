@@ -172,14 +172,24 @@ static uint64_t planned_bytes(const Plan *p) {
         return sum;
 }
 
+/* What is not there after all nodes have been asked, in the order of what it costs others. */
 static int reserve(Run *run, const Plan *plan, Plan **ret) {
         int r = reserve_rounds(run, plan, ret);
 
-        if (r < 0 || !*ret || planned_bytes(*ret) >= planned_bytes(plan) || !drop_caches(run))
-                return r;
-        forget_limits(run);
-        r = renew_plan(run, ret);
-        return r < 0 ? r : reserve_rounds(run, plan, ret);
+        while (r >= 0 && *ret && planned_bytes(*ret) < planned_bytes(plan)) {
+                r = split_larger(run, *ret);
+                if (r < 0)
+                        return r;
+                if (r == 0) {
+                        if (!drop_caches(run))
+                                return 0;
+                        forget_limits(run);
+                }
+                r = renew_plan(run, ret);
+                if (r >= 0)
+                        r = reserve_rounds(run, plan, ret);
+        }
+        return r;
 }
 
 static int run_locked(Run *run, const Plan *plan, Outcome **ret) {

@@ -7,7 +7,7 @@
 #include "basic/fs.h"
 #include "basic/parse.h"
 
-#define KERNEL_FILE_MAX (64u * 1024u)
+#define KERNEL_FILE_MAX (1024u * 1024u) /* /proc/buddyinfo of a host of 1,024 nodes */
 
 static int real_read(Kernel *k, const char *path, char **ret) {
         size_t size;

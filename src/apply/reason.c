@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Why a pool is short, in one sentence that somebody can act on. */
 
+#include "apply/memory.h"
 #include "apply/run.h"
 #include "basic/format.h"
 #include "config/keys.h"
@@ -101,8 +102,30 @@ static int first_error(const PlanPool *pp, const Host *host, const Run *run, con
         return 0;
 }
 
-static void put_cause(FILE *f, const Plan *plan, const PlanPool *pp, const Host *host, const Run *run,
-                      const Cause *causes, Cause cause) {
+/* What there is of these nodes' memory, as one who would free some wants to know it. */
+static int put_memory(FILE *f, const Host *host, const Run *run, const Cause *causes, Cause cause,
+                      uint64_t page_size) {
+        _cleanup_free_ bool *marked = calloc(host->n_nodes + 1, sizeof(bool));
+        NodeMemory m;
+        int r;
+
+        if (!marked)
+                return -ENOMEM;
+        for (size_t n = 0; n < host->n_nodes; n++)
+                marked[n] = causes[n] == cause;
+        r = memory_look(run->kernel, host, marked, page_size, &m);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        fprintf(f, " (%s free", FORMAT_SIZE(m.free));
+        if (m.largest_block > 0 && m.largest_block < page_size && m.largest_block < m.block_max)
+                fprintf(f, ", in blocks of up to %s", FORMAT_SIZE(m.largest_block));
+        fprintf(f, "; programs hold %s, the page cache %s, the kernel %s)", FORMAT_SIZE(m.programs),
+                FORMAT_SIZE(m.cache), FORMAT_SIZE(m.kernel));
+        return 0;
+}
+
+static int put_cause(FILE *f, const Plan *plan, const PlanPool *pp, const Host *host, const Run *run,
+                     const Cause *causes, Cause cause) {
         switch (cause) {
         case CAUSE_REFUSED:
                 fputs("the kernel refused pages on ", f);
@@ -127,8 +150,9 @@ static void put_cause(FILE *f, const Plan *plan, const PlanPool *pp, const Host 
                 put_nodes(f, host, causes, cause);
                 if (run && run->timed_out)
                         fputs(" within TimeoutSec=", f);
-                break;
+                return run ? put_memory(f, host, run, causes, cause, host->sizes[pp->size_index].bytes) : 0;
         }
+        return 0;
 }
 
 /* What the run that left things as they are has said: it has seen more than can be seen now. */
@@ -151,6 +175,7 @@ int reason_for_short(const Plan *plan, const PlanPool *pp, const Host *host, con
         size_t size = 0;
         unsigned seen = 0;
         FILE *f;
+        int r = 0;
 
         if (remembered)
                 return (*ret = strdup(remembered)) ? 0 : -ENOMEM;
@@ -167,12 +192,12 @@ int reason_for_short(const Plan *plan, const PlanPool *pp, const Host *host, con
         }
         if (pp->cut)
                 fputs(pp->cut, f);
-        for (Cause c = 0; c < _CAUSE_MAX; c++)
+        for (Cause c = 0; c < _CAUSE_MAX && r >= 0; c++)
                 if (seen & (1u << c)) {
                         fputs(ftell(f) > 0 ? "; " : "", f);
-                        put_cause(f, plan, pp, host, run, causes, c);
+                        r = put_cause(f, plan, pp, host, run, causes, c);
                 }
-        if (fclose(f) != 0) {
+        if (fclose(f) != 0 || r < 0) {
                 free(text);
                 return -ENOMEM;
         }

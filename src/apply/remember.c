@@ -149,6 +149,14 @@ int remember_before(Run *run, const Plan *plan) {
         return changed ? save(run) : 0;
 }
 
+int remember_splitting(Run *run, size_t from, size_t to, size_t node_index) {
+        int r = remember_pages(run, from, node_index), q = remember_pages(run, to, node_index);
+
+        if (r < 0 || q < 0)
+                return -ENOMEM;
+        return r + q > 0 ? save(run) : 0;
+}
+
 static void forget_pools(State *s) {
         for (size_t i = 0; i < s->n_pools; i++) {
                 free(s->pools[i].name);

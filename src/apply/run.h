@@ -7,8 +7,9 @@
 
 /* What a page size met on a node during the run. */
 typedef struct NodeRecord {
-        int error;      /* negative errno of a counter that could not be read or written; 0: none */
-        bool kept_free; /* KeepFree= left less room at the time of the write than the plan had seen */
+        int error;         /* negative errno of a counter that could not be read or written; 0: none */
+        bool kept_free;    /* KeepFree= left less room at the time of the write than the plan had seen */
+        bool unsplittable; /* larger pages could not be taken apart for it */
 } NodeRecord;
 
 typedef struct Run {
@@ -78,6 +79,11 @@ int pages_write(Run *run, const PlanWrite *writes, size_t n);
 /* The last resort, where DropCaches=yes allows it: true once a run, when all nodes should be asked anew. */
 bool drop_caches(Run *run);
 
+/* split.c: takes larger pages apart that no pool claims, where pools of plan lack smaller ones: at one place
+ * at a time. 1 where there is more now and it is worth planning again, 0 where there is nothing to be had.
+ */
+int split_larger(Run *run, const Plan *plan);
+
 /* settings.c: the knobs of plan->settings, those with before_pools or the others. */
 int settings_apply(Run *run, const Plan *plan, bool before_pools);
 bool setting_holds(const char *line, const char *wanted);
@@ -91,6 +97,7 @@ void outcome_setting_done(OutcomeSetting *s);
 int remember_before(Run *run, const Plan *plan);
 int remember_outcome(Run *run, const Outcome *o);
 int remember_pages(Run *run, size_t size_index, size_t node_index); /* without saving; 1 where it is new */
+int remember_splitting(Run *run, size_t from, size_t to, size_t node_index);
 int remember_releasing(Run *run, const Released *r);
 int remember_released(Run *run, const Plan *plan);
 int remember_reverted(Run *run, const Released *r);

@@ -184,7 +184,7 @@ static int place_size(Allotment *a, size_t s, uint64_t max_new) {
 
 /* A mistake in a drop-in must not drain a machine that runs: who lost his pool to it still wants his pages.
  */
-static bool keeps_all(const Config *c) {
+bool plan_keeps_all(const Config *c) {
         for (size_t i = 0; i < c->n_pools; i++)
                 if (c->pools[i]->section.dropped)
                         return true;
@@ -197,7 +197,7 @@ static void find_released(Allotment *a) {
         Plan *p = a->plan;
         const Host *host = p->host;
 
-        if (keeps_all(p->config))
+        if (plan_keeps_all(p->config))
                 return;
         for (size_t s = 0; s < host->n_sizes; s++) {
                 const PageSize *size = &host->sizes[s];

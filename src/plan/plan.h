@@ -114,6 +114,9 @@ int pool_requested_bytes(const Pool *pool, const Host *host, int (*pci_node)(voi
  * has room for n_pools × n_nodes counts. 0 or -ENOMEM. */
 int plan_attribute(const Plan *plan, const Host *host, uint64_t *reserved);
 
+/* Whether a drop-in has an error that may hide a pool: then no page is taken from anybody. */
+bool plan_keeps_all(const Config *c) _pure_;
+
 /* The rank of pools when there is not enough: essential first, then reading order. Fills order[n_pools] with
  * indexes. */
 void plan_cut_order(const Plan *plan, size_t *order);
