@@ -77,6 +77,10 @@ static void notify_progress(void *userdata, uint64_t page_size, uint64_t reserve
                           FORMAT_SIZE_EXACT(page_size), reserved, requested);
 }
 
+static void notify_waiting(void *userdata) {
+        notify_status("Waiting for another run to end");
+}
+
 static void log_diagnostics(const Diagnostics *d, const char *message_id) {
         for (size_t i = 0; i < d->n; i++)
                 event_log_diagnostic(&d->items[i], message_id);
@@ -223,6 +227,7 @@ static int verb_run(Setup *s) {
                 .diagnostics = &s->diagnostics,
                 .status_line = report_status_line,
                 .progress = notify_progress,
+                .waiting = notify_waiting,
         };
         int r;
 

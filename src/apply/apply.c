@@ -7,7 +7,8 @@
 #include "apply/run.h"
 #include "basic/fs.h"
 
-int run_lock(const char *root, int *ret) {
+int run_lock(const ApplyInput *input, int *ret) {
+        const char *root = input->root;
         _cleanup_close_ int directory = -1, fd = -1;
         int waited = 0, r;
 
@@ -26,6 +27,8 @@ int run_lock(const char *root, int *ret) {
                 if (errno != EWOULDBLOCK)
                         return -errno;
                 waited = 1;
+                if (input->waiting)
+                        input->waiting(input->userdata);
                 while (flock(fd, LOCK_EX) < 0)
                         if (errno != EINTR)
                                 return -errno;
@@ -225,7 +228,7 @@ int apply_run(const ApplyInput *input, const Plan *plan, Outcome **ret) {
         Run run;
         int r, waited;
 
-        r = waited = run_lock(input->root, &lock);
+        r = waited = run_lock(input, &lock);
         if (r < 0)
                 return r;
         r = run_init(&run, input, plan);

@@ -71,6 +71,8 @@ typedef struct ApplyInput {
         char *(*status_line)(const Outcome *o);
         /* Called while pages are being reserved, may be NULL. */
         void (*progress)(void *userdata, uint64_t page_size, uint64_t reserved, uint64_t requested);
+        /* Called once before another run is waited for, may be NULL. */
+        void (*waiting)(void *userdata);
         void *userdata;
 } ApplyInput;
 

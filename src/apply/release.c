@@ -191,7 +191,7 @@ static int begin(Run *run, const ApplyInput *input, const Plan *plan, bool dry_r
         int r = run_init(run, input, plan);
 
         if (r >= 0 && !dry_run)
-                r = run_lock(input->root, ret_lock);
+                r = run_lock(input, ret_lock);
         if (r >= 0)
                 r = run_reload_state(run);
         if (r >= 0)

@@ -45,7 +45,7 @@ typedef struct NodePages {
  * and waits for it: 1 where another run had it, 0 where it was free. run_reload_state(): what another run
  * has left since the Host was loaded, as its record of the state before must not be lost. All: negative
  * errno. */
-int run_lock(const char *root, int *ret);
+int run_lock(const ApplyInput *input, int *ret);
 int run_init(Run *run, const ApplyInput *input, const Plan *plan);
 int run_reload_state(Run *run); /* 1 where it is another one */
 void run_done(Run *run);

@@ -3,6 +3,12 @@
 
 #include "config/text.h"
 
+/* What turns the order of the characters around it (Unicode's Bidi_Control) or breaks a line. */
+static bool reorders_text(uint32_t v) {
+        return v == 0x61c || v == 0x200e || v == 0x200f || (v >= 0x2028 && v <= 0x202e) ||
+               (v >= 0x2066 && v <= 0x2069);
+}
+
 size_t utf8_printable(const char *s) {
         static const uint32_t smallest[] = { 0, 0, 0x80, 0x800,
                                              0x10000 }; /* by length: no longer than needed */
@@ -24,7 +30,7 @@ size_t utf8_printable(const char *s) {
         }
         if (v < smallest[length] || v > 0x10ffff || (v >= 0xd800 && v <= 0xdfff))
                 return 0;
-        return v < 0xa0 ? 0 : length; /* U+0080 to U+009F are control characters */
+        return v < 0xa0 || reorders_text(v) ? 0 : length; /* U+0080 to U+009F are control characters */
 }
 
 bool text_is_printable(const char *s) {

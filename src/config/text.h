@@ -15,8 +15,8 @@ char *quote(char *buffer, const char *s);
 
 #define QUOTE(s) quote((char[QUOTE_BUFFER_SIZE]){}, (s))
 
-/* Bytes of the printable UTF-8 character at s (1 to 4); 0 where there is none: a control character, an
- * invalid sequence, or the end. */
+/* Bytes of the printable UTF-8 character at s (1 to 4); 0 where there is none: a control character, one
+ * that turns the direction of the text around it, an invalid sequence, or the end. */
 size_t utf8_printable(const char *s) _pure_;
 
 bool text_is_printable(const char *s) _pure_;

@@ -362,6 +362,7 @@ static int load_cmdline(const Reader *reader) {
 static int load_state(const Reader *reader) {
         int r = state_read(reader->root, &reader->host->state);
 
+        reader->host->state_damaged = r < 0 && r != -ENOENT && r != -ENOMEM;
         return r < 0 ? missing(reader, STATE_PATH, r, "what an earlier run has written") : 0;
 }
 

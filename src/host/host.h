@@ -48,7 +48,9 @@ typedef struct Host {
         char *cmdline;                     /* /proc/cmdline, one line; "" where unreadable */
         Knob *knobs; /* by ascending path; only those that exist: THP, khugepaged, vm.hugetlb_* */
         size_t n_knobs;
-        State *state; /* what an earlier run of this boot left; NULL where there was none */
+        State *state; /* what an earlier run of this boot left; NULL where there was none, or it is
+                         unreadable */
+        bool state_damaged;
 } Host;
 
 typedef enum HostParts {

@@ -160,9 +160,14 @@ static int set_root(Options *o, const char *directory) {
         return 0;
 }
 
+/* More often, looking would be what the machine is busy with. */
+#define WATCH_USEC_MIN 100000u
+
 static int set_watch(Options *o, const char *interval) {
-        if (parse_timespan(interval, &o->watch_usec) < 0 || o->watch_usec == 0) {
-                ctl_error("--watch %s: not a time span (expected seconds, or one such as 500ms)", interval);
+        if (parse_timespan(interval, &o->watch_usec) < 0 || o->watch_usec < WATCH_USEC_MIN) {
+                ctl_error("--watch %s: not a time span of at least 100ms (expected seconds, or one such as "
+                          "500ms)",
+                          interval);
                 return -EINVAL;
         }
         return 0;

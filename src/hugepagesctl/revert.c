@@ -5,6 +5,10 @@
 #include "hugepagesctl/release.h"
 #include "report/report.h"
 
+static void tell_waiting(void *userdata) {
+        fprintf(stderr, "%s: waiting for another run to end\n", program_invocation_short_name);
+}
+
 ApplyInput release_input(const Options *o, const Context *c, Kernel *kernel) {
         return (ApplyInput){
                 .host = c->host,
@@ -12,6 +16,7 @@ ApplyInput release_input(const Options *o, const Context *c, Kernel *kernel) {
                 .root = o->root,
                 .diagnostics = &c->diagnostics,
                 .status_line = report_status_line,
+                .waiting = tell_waiting,
         };
 }
 

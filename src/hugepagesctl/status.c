@@ -65,6 +65,8 @@ static char *service_line(const Status *s) {
         if (s->ran)
                 return format_text("ran in this boot, exit status %d%s%s", state->exit_status,
                                    active ? ", " : "", active ?: "");
+        if (s->context.host->state_damaged)
+                return format_text("what it left in %s cannot be understood", STATE_PATH);
         if (state)
                 return format_text("running, or interrupted");
         return format_text("has not run in this boot");

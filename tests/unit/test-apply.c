@@ -575,12 +575,17 @@ static void hold_lock_and_exit(const Bed *b, int ready) {
         _exit(EXIT_SUCCESS);
 }
 
+static void count_call(void *userdata) {
+        ++*(unsigned *) userdata;
+}
+
 static void test_a_run_waits_for_another_and_plans_anew(void **state) {
         _cleanup_bed_ Bed b = bed_new(2, 4 * G, "[Pool a]\nPageSize=2M\nPages=200\n");
         PlanInput plan;
         Kernel kernel = sim_kernel(b.sim);
         ApplyInput input;
         int ready[2], status;
+        unsigned n_waited = 0;
         State *s;
         pid_t pid;
         char c;
@@ -594,8 +599,14 @@ static void test_a_run_waits_for_another_and_plans_anew(void **state) {
                 hold_lock_and_exit(&b, ready[1]);
         assert_int_equal(read(ready[0], &c, 1), 1);
 
-        input = (ApplyInput){ .plan = &plan, .host = b.host, .kernel = &kernel, .root = b.root };
+        input = (ApplyInput){ .plan = &plan,
+                              .host = b.host,
+                              .kernel = &kernel,
+                              .root = b.root,
+                              .waiting = count_call,
+                              .userdata = &n_waited };
         assert_int_equal(apply_run(&input, b.plan, &b.outcome), 0);
+        assert_int_equal(n_waited, 1);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_int_equal(status, 0);
         close(ready[0]);

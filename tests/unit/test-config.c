@@ -1230,6 +1230,10 @@ static void escaped_text_is_printable(void **state) {
                 { "\x1b]0;x\a\n\t\x7f", "\\x1b]0;x\\x07\\x0a\\x09\\x7f" },
                 { "\xff\xc3", "\\xff\\xc3" },
                 { "\xc2\x9b", "\\xc2\\x9b" }, /* a control character beyond ASCII */
+                { "a\u202eb", "a\\xe2\\x80\\xaeb" }, /* right to left from here on */
+                { "\u2066", "\\xe2\\x81\\xa6" },
+                { "\u2029", "\\xe2\\x80\\xa9" },
+                { "\u202f\u2065…", "\u202f\u2065…" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
