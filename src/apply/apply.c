@@ -116,22 +116,33 @@ void run_progress(const Run *run, size_t size_index) {
                              MIN(reserved, requested), requested);
 }
 
-/* Makes the plan's pool writes. 1 where a node came up short, 0 where all is as planned. */
+/* So many writes, from this one on, are of one page size and direction. */
+static size_t group_size(const Plan *plan, size_t start) {
+        const PlanWrite *first = &plan->writes[start];
+        size_t n = 0;
+
+        while (start + n < plan->n_writes && plan->writes[start + n].kind == WRITE_POOL &&
+               plan->writes[start + n].size_index == first->size_index &&
+               plan->writes[start + n].lowers == first->lowers)
+                n++;
+        return n;
+}
+
+/* Makes the plan's pool writes. 1 where a node came up short, 0 where all is as planned. What a node lacks
+ * is asked of the others before smaller pages break up what they have. */
 static int write_pools(Run *run, const Plan *plan) {
         int any_short = 0, r;
 
         r = remember_before(run, plan);
         if (r < 0)
                 return r;
-        for (size_t i = 0, n; i < plan->n_writes; i += n) {
-                for (n = 0; i + n < plan->n_writes && plan->writes[i + n].kind == WRITE_POOL;)
-                        n++;
-                run->plan = plan;
+        run->plan = plan;
+        for (size_t i = 0, n; i < plan->n_writes && !any_short; i += MAX(n, 1u)) {
+                n = group_size(plan, i);
                 r = pages_write(run, &plan->writes[i], n);
                 if (r < 0)
                         return r;
-                any_short |= r;
-                n += n == 0;
+                any_short = r;
         }
         r = counts_refresh(run->kernel, run->host);
         return r < 0 ? r : any_short;
@@ -148,22 +159,18 @@ static int renew_plan(Run *run, Plan **plan) {
         return 0;
 }
 
-/* Pages that a node does not give are asked of the other nodes, until all are there or no node has more.
- * Each round has learnt the limit of one node more, so their number is bounded. *ret is the last new plan,
- * NULL where the first one was enough. */
-static int reserve_rounds(Run *run, const Plan *plan, Plan **ret) {
-        size_t rounds = run->host->n_sizes * run->host->n_nodes + 1;
+static bool adds_pages(const Plan *p) {
+        for (size_t i = 0; i < p->n_writes; i++)
+                if (p->writes[i].kind == WRITE_POOL && !p->writes[i].lowers)
+                        return true;
+        return false;
+}
 
-        for (size_t i = 0; i < rounds; i++) {
-                int r = write_pools(run, *ret ?: plan);
-
-                if (r <= 0)
-                        return r;
-                r = renew_plan(run, ret);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+static bool is_cut(const Plan *p) {
+        for (size_t i = 0; i < p->n_pools; i++)
+                if (p->pools[i].planned < p->pools[i].requested)
+                        return true;
+        return false;
 }
 
 static uint64_t planned_bytes(const Plan *p) {
@@ -175,11 +182,37 @@ static uint64_t planned_bytes(const Plan *p) {
         return sum;
 }
 
+/* Pages that a node does not give are asked of the other nodes, until all are there or no node has more:
+ * each round has learnt the limit of one node more, so their number is bounded. Where all came but a pool
+ * was cut, there may be room by now: surplus pages that became persistent took none, and memory comes and
+ * goes. *ret is the last new plan, NULL where the first one was enough. */
+static int reserve_rounds(Run *run, const Plan *plan, Plan **ret) {
+        size_t rounds = run->host->n_sizes * run->host->n_nodes + 1;
+
+        while (rounds > 0) {
+                const Plan *now = *ret ?: plan;
+                int q = write_pools(run, now), r;
+
+                run->most_planned = MAX(run->most_planned, planned_bytes(now));
+                if (q < 0 || (q == 0 && (!is_cut(now) || !adds_pages(now))))
+                        return q;
+                rounds -= (size_t) q;
+                if (q == 0 && run->kernel->now(run->kernel) >= run->deadline) {
+                        run->timed_out = true;
+                        return 0;
+                }
+                r = renew_plan(run, ret);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 /* What is not there after all nodes have been asked, in the order of what it costs others. */
 static int reserve(Run *run, const Plan *plan, Plan **ret) {
         int r = reserve_rounds(run, plan, ret);
 
-        while (r >= 0 && *ret && planned_bytes(*ret) < planned_bytes(plan)) {
+        while (r >= 0 && *ret && planned_bytes(*ret) < run->most_planned) {
                 r = split_larger(run, *ret);
                 if (r < 0)
                         return r;

@@ -85,8 +85,12 @@ static int build_pools(const Plan *first, const Plan *last, const Host *host, co
                 const Pool *pool = c->pools[i];
                 size_t k;
                 const PlanPool *pp = find_plan_pool(first, pool, NULL);
-                OutcomePool *p = &o->pools[o->n_pools++];
+                uint64_t page_size = pp ? host->sizes[pp->size_index].bytes : pool->page_size;
+                OutcomePool *p;
 
+                if (page_size > 0 && page_size < first->least_page_size)
+                        continue; /* no business of this run */
+                p = &o->pools[o->n_pools++];
                 p->source = pool->section.source;
                 p->page_size = pool->page_size;
                 p->essential = pool->essential;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writing one node's nr_hugepages, and believing only what is read back. */
 
+#include "apply/memory.h"
 #include "apply/run.h"
 
 static NodeRecord *node_record(const NodePages *p) {
@@ -65,15 +66,35 @@ static uint64_t cautious_count(const NodePages *p, uint64_t pages, uint64_t ceil
         return count > persistent(p) ? count : MIN(pages, sub_sat(ceiling, margin));
 }
 
+/* Only where a kernel with the bug could have made the margin's pages as well: else memory was short, and
+ * the number came out right by chance. */
+static bool had_more(const NodePages *p, uint64_t margin) {
+        const Host *h = p->run->host;
+        uint64_t page_size = h->sizes[p->size_index].bytes;
+        _cleanup_free_ bool *marked = calloc(h->n_nodes + 1, sizeof(bool));
+        NodeMemory m;
+
+        if (!marked)
+                return false;
+        marked[p->node_index] = true;
+        return memory_look(p->run->kernel, h, marked, page_size, &m) >= 0 &&
+               m.unbroken / page_size >= margin;
+}
+
 static int raise_once(NodePages *p, uint64_t target) {
         uint64_t page_size = p->run->host->sizes[p->size_index].bytes;
 
         for (unsigned i = 0; i < 2; i++) {
+                uint64_t room = counts_room(p->run), ceiling, margin, pages, count;
+                int r = read_back(p); /* after the room: pages that have left made some of it */
+
+                if (r < 0)
+                        return r;
                 /* Surplus pages of this node become persistent ones first and need no new memory. */
-                uint64_t ceiling = add_sat(p->counts.nr, counts_room(p->run) / page_size);
-                uint64_t margin = surplus_elsewhere(p), pages = MIN(target, ceiling);
-                uint64_t count = cautious_count(p, pages, ceiling, margin);
-                int r;
+                ceiling = add_sat(p->counts.nr, room / page_size);
+                margin = surplus_elsewhere(p);
+                pages = MIN(target, ceiling);
+                count = cautious_count(p, pages, ceiling, margin);
 
                 node_record(p)->kept_free = pages < target;
                 if (count <= persistent(p))
@@ -85,7 +106,7 @@ static int raise_once(NodePages *p, uint64_t target) {
                         return take_back(p, pages);
                 if (margin == 0 || persistent(p) != count)
                         return 0;
-                p->run->counts_right = true; /* now for the rest, without caution */
+                p->run->counts_right = had_more(p, margin); /* then for the rest, without caution */
         }
         return 0;
 }

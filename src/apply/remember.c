@@ -69,14 +69,22 @@ static int remember_knob(Run *run, State *s, const PlanWrite *w) {
         return 1;
 }
 
+/* A run in the initrd is the first part of the service's: it leaves the boot's run unfinished, with the
+ * pages that it has placed. */
+static bool is_partial(const Run *run) {
+        return run->input->plan->least_page_size > 0;
+}
+
 /* What Size=rest comes to is decided once: a run that is killed must not change what the next one asks for.
- */
+ * What the initrd found there to be had is not what the system has. */
 static int remember_rest(Run *run, State *s, const PlanPool *pp) {
         StatePool *entry;
 
         if (!pp->rest || state_find_pool(s, pp->pool->section.name))
                 return 0;
         run->first_for_rest = true;
+        if (is_partial(run))
+                return 0;
         entry = APPEND(s->pools, s->n_pools);
         if (!entry)
                 return -ENOMEM;
@@ -207,21 +215,31 @@ static int remember_pool(State *s, const Outcome *o, const OutcomePool *p) {
         return entry ? remember_reserved(entry, o, p, p->reason) : -ENOMEM;
 }
 
+/* What the service that goes on from here has to find out itself. */
+static bool is_left_open(const Run *run, const OutcomePool *p) {
+        const Pool *pool = config_find_pool(run->config, p->name);
+
+        return is_partial(run) && pool && pool->size.type == AMOUNT_REST;
+}
+
 int remember_outcome(Run *run, const Outcome *o) {
         State *s = run->host->state;
         int r;
 
         forget_pools(s);
         for (size_t i = 0; i < o->n_pools; i++) {
-                if (o->pools[i].dropped)
+                if (o->pools[i].dropped || is_left_open(run, &o->pools[i]))
                         continue;
                 r = remember_pool(s, o, &o->pools[i]);
                 if (r < 0)
                         return r;
         }
         free(s->status);
-        s->status = run->input->status_line ? run->input->status_line(o) : NULL;
-        s->exit_status = outcome_exit_status(o);
+        s->status = NULL;
+        if (!is_partial(run)) {
+                s->status = run->input->status_line ? run->input->status_line(o) : NULL;
+                s->exit_status = outcome_exit_status(o);
+        }
         s->reverted = false;
         return save(run);
 }

@@ -25,6 +25,7 @@ typedef struct Run {
         OutcomeSetting *settings; /* by index in Plan.settings */
         size_t n_settings;
         size_t n_writes;
+        uint64_t most_planned; /* bytes of pages, of the plan of this run that had room for the most */
         bool timed_out;
         bool dropped_caches; /* once a run is enough */
         bool first_for_rest; /* what Size=rest comes to is being found out by this run */

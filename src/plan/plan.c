@@ -255,6 +255,7 @@ int plan_make(const PlanInput *input, Plan **ret, Diagnostics *d) {
                 return -ENOMEM;
         p->config = input->config;
         p->host = host;
+        p->least_page_size = input->least_page_size;
         p->keep_free = resolve_keep_free(&input->config->system, host->mem_total);
         p->room = MIN(sub_sat(host->mem_total, add_sat(p->keep_free, huge_bytes(host))),
                       sub_sat(host->mem_available, p->keep_free));

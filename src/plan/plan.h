@@ -70,8 +70,9 @@ typedef struct Plan {
         size_t n_writes;
         PlanWrite *settings; /* every knob and overcommit limit that is declared, changed or not */
         size_t n_settings;
-        uint64_t keep_free; /* bytes, resolved */
-        uint64_t room;      /* bytes that pages may take beyond those there are, now */
+        uint64_t keep_free;       /* bytes, resolved */
+        uint64_t room;            /* bytes that pages may take beyond those there are, now */
+        uint64_t least_page_size; /* as in the PlanInput */
 } Plan;
 
 /* What depends on more than the drop-ins and is therefore told here: a page size that the kernel lacks, a
@@ -89,6 +90,9 @@ typedef struct PlanInput {
         Config *config;
         const Host *host;
         const PlanLimits *limits;
+        /* Bytes; 0 for all. Pools of smaller pages are planned, so that the others leave them their room,
+         * but nothing is written for them: what the initrd does, which is in a hurry. */
+        uint64_t least_page_size;
         int (*pci_node)(void *userdata, const char *address);
         int (*group_to_gid)(void *userdata, const char *group, gid_t *ret);
         void *userdata;

@@ -56,7 +56,8 @@ static int add_node_writes(Plan *p, bool lowers) {
                         const PlanNode *node = plan_node(p, s, n);
                         int r;
 
-                        if (node->target == node->now || (node->target < node->now) != lowers)
+                        if (p->host->sizes[s].bytes < p->least_page_size || node->target == node->now ||
+                            (node->target < node->now) != lowers)
                                 continue;
                         r = add_node_write(p, s, n);
                         if (r < 0)

@@ -109,8 +109,7 @@ static inline int bed_try(Bed *b) {
 }
 
 static inline void bed_run(Bed *b) {
-        b->sim->n_writes = 0;
-        b->sim->n_operations = 0;
+        sim_begin_run(b->sim);
         assert_int_equal(bed_try(b), 0);
         assert_false(b->sim->asked_too_much);
 }
@@ -144,6 +143,44 @@ static inline uint64_t random_below(uint64_t n) {
         return random_state % n;
 }
 
+/* Blocks of all kinds, in no order. Each random number is asked for in a statement of its own: in what order
+ * arguments are evaluated is the compiler's business, and all should see the same machines. */
+static inline void random_memory(SimMemory *m) {
+        unsigned pattern = (unsigned) random_below(4),
+                 fullness = 1 + (unsigned) random_below(SIM_BLOCK_PAGES);
+        bool has_stuck = !random_below(4);
+
+        for (size_t i = 0; i < m->n_blocks && pattern > 0; i++) {
+                if (m->blocks[i].huge || random_below(4) >= pattern)
+                        continue;
+                m->blocks[i].order = (uint8_t) random_below(9);
+                sim_memory_put(m, i, SIM_MOVABLE, random_below(fullness));
+                if (!random_below(3))
+                        sim_memory_put(m, i, SIM_CACHE, random_below(fullness));
+                if (!random_below(8))
+                        sim_memory_put(m, i, SIM_UNMOVABLE, random_below(60));
+                if (has_stuck && !random_below(8))
+                        sim_memory_put(m, i, SIM_STUCK, random_below(60));
+        }
+}
+
+static inline void random_node(SimKernel *s, size_t n) {
+        unsigned id = (unsigned) (n * (1 + random_below(2)) + 10 * n);
+        SimNode *node = sim_add_node(s, id, 0);
+
+        if (random_below(6))
+                sim_memory_grow(&node->memory, (1 + random_below(6)) * G / SIM_BLOCK);
+        node->has_cpu = random_below(8) > 0;
+        if (!random_below(3))
+                sim_place(s, s->n_sizes - 1, n, random_below(200));
+        if (!random_below(5))
+                sim_place(s, 0, n, random_below(s->n_sizes > 1 ? 3 : 100));
+        sim_use(s, s->n_sizes - 1, n, random_below(100));
+        if (!random_below(4))
+                sim_add_surplus(s, s->n_sizes - 1, n, random_below(60));
+        random_memory(&node->memory);
+}
+
 static inline void random_machine(SimKernel *s) {
         size_t n_nodes = 1 + random_below(SIM_NODES_MAX);
 
@@ -153,25 +190,20 @@ static inline void random_machine(SimKernel *s) {
         s->numa = n_nodes > 1 || random_below(2);
         s->surplus_bug = random_below(2);
         s->compact_percent = (unsigned) random_below(101);
-        for (size_t n = 0; n < n_nodes; n++) {
-                SimNode *node = sim_add_node(s, (unsigned) (n * (1 + random_below(2)) + 10 * n),
-                                             random_below(6) ? (1 + random_below(6)) * G : 0);
+        s->usec_per_page = random_below(200);
+        s->overstated = random_below(4) ? 0 : random_below(4 * G);
+        s->effort.direct_percent = random_below(3) ? (unsigned) random_below(101) : 0;
+        s->effort.reclaim_blocks = random_below(2) ? random_below(40) : 0;
+        s->effort.contig_moves = random_below(4) > 0;
+        s->effort.random = 1 + random_below(1u << 30);
+        for (size_t n = 0; n < n_nodes; n++)
+                random_node(s, n);
+}
 
-                node->has_cpu = random_below(8) > 0;
-                node->pinned = random_below(3) ? 0 : random_below(node->mem_total + 1) / M * M;
-                for (size_t i = 0; i < s->n_sizes; i++) {
-                        uint64_t most = i > 0 ? node->mem_total : random_below(node->mem_total + 1);
+static inline void put_random_node_pages(FILE *f, const SimKernel *s, bool gigantic) {
+        unsigned id = s->nodes[random_below(s->n_nodes)].id;
 
-                        if (i > 0 && random_below(2))
-                                most = MAX(node->pages[0].unbroken, random_below(node->mem_total + 1));
-                        node->pages[i].unbroken = most / s->sizes[i] * s->sizes[i];
-                }
-                if (!random_below(3))
-                        sim_place(s, s->n_sizes - 1, n, random_below(200));
-                sim_use(s, s->n_sizes - 1, n, random_below(100));
-                if (!random_below(4))
-                        sim_add_surplus(s, s->n_sizes - 1, n, random_below(60));
-        }
+        fprintf(f, "Pages=%u:%u\n", id, (unsigned) random_below(gigantic ? 4 : 900));
 }
 
 static inline void put_random_pool(FILE *f, const SimKernel *s, unsigned i) {
@@ -179,8 +211,7 @@ static inline void put_random_pool(FILE *f, const SimKernel *s, unsigned i) {
 
         fprintf(f, "[Pool p%u]\nPageSize=%s\n", i, gigantic ? "1G" : "2M");
         if (!random_below(4))
-                fprintf(f, "Pages=%u:%u\n", s->nodes[random_below(s->n_nodes)].id,
-                        (unsigned) random_below(gigantic ? 4 : 900));
+                put_random_node_pages(f, s, gigantic);
         else if (!random_below(8))
                 fputs("Size=30%\n", f);
         else
@@ -199,6 +230,11 @@ static inline void random_drop_in(Bed *b) {
         for (unsigned i = 0; i < n; i++)
                 put_random_pool(f, b->sim, i);
         fprintf(f, "[System]\nKeepFree=%uM\n", 128 + (unsigned) random_below(1024));
+        if (!random_below(4))
+                fputs("DropCaches=yes\n", f);
+        if (!random_below(8))
+                fputs("Compact=no\n", f);
+        fputs(random_below(8) ? "TimeoutSec=1h\n" : "TimeoutSec=3\n", f);
         assert_int_equal(fclose(f), 0);
         bed_declare(b, text);
         free(text);

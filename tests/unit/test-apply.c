@@ -92,8 +92,8 @@ static void test_largest_size_goes_first(void **state) {
 
         bed_add_gigantic(&b);
         /* Small pages placed first would break the second large block. */
-        b.sim->nodes[0].pages[0].unbroken = 2 * G;
-        b.sim->nodes[0].pages[1].unbroken = 3 * G;
+        sim_memory_put(&b.sim->nodes[0].memory, 2 * G / SIM_BLOCK, SIM_UNMOVABLE, 1);
+        sim_memory_put(&b.sim->nodes[0].memory, 3 * G / SIM_BLOCK, SIM_UNMOVABLE, 1);
         bed_run(&b);
         assert_pool(&b, "big", 2, 2);
         assert_pool(&b, "small", 512, 512);
@@ -104,7 +104,7 @@ static void test_largest_size_goes_first(void **state) {
 static void test_compaction_is_repeated_while_it_helps(void **state) {
         _cleanup_bed_ Bed b = bed_new(1, 8 * G, "[Pool a]\nPageSize=2M\nSize=4G\n");
 
-        b.sim->nodes[0].pages[0].unbroken = 1 * G;
+        sim_break(b.sim, 0, SIM_MOVABLE, 1 * G);
         b.sim->compact_percent = 20;
         bed_run(&b);
         assert_pool(&b, "a", 2048, 2048);
@@ -114,13 +114,14 @@ static void test_compaction_is_repeated_while_it_helps(void **state) {
 static void test_compaction_ends_where_nothing_is_gained(void **state) {
         _cleanup_bed_ Bed b = bed_new(1, 8 * G, "[Pool a]\nPageSize=2M\nSize=4G\n");
 
-        b.sim->nodes[0].pages[0].unbroken = 1 * G;
-        b.sim->nodes[0].pinned = 8 * G;
+        sim_break(b.sim, 0, SIM_UNMOVABLE, 1 * G);
         bed_run(&b);
         assert_pool(&b, "a", 512, 2048);
         assert_int_equal(b.sim->n_compactions, 1);
         assert_false(b.outcome->timed_out);
-        assert_string_equal(pool(&b, "a")->reason, "too little unbroken memory on this machine");
+        assert_string_equal(pool(&b, "a")->reason,
+                            "too little unbroken memory on this machine (7G free, in blocks of up to 1M; "
+                            "programs hold 0, the page cache 0, the kernel 14M)");
         assert_int_equal(outcome_exit_status(b.outcome), 0);
         assert_true(outcome_degraded(b.outcome));
 }
@@ -128,7 +129,7 @@ static void test_compaction_ends_where_nothing_is_gained(void **state) {
 static void test_compact_no_does_not_compact(void **state) {
         _cleanup_bed_ Bed b = bed_new(1, 8 * G, "[Pool a]\nPageSize=2M\nSize=4G\n[System]\nCompact=no\n");
 
-        b.sim->nodes[0].pages[0].unbroken = 1 * G;
+        sim_break(b.sim, 0, SIM_MOVABLE, 1 * G);
         bed_run(&b);
         assert_pool(&b, "a", 512, 2048);
         assert_int_equal(b.sim->n_compactions, 0);
@@ -137,14 +138,16 @@ static void test_compact_no_does_not_compact(void **state) {
 static void test_timeout_ends_compaction(void **state) {
         _cleanup_bed_ Bed b = bed_new(1, 8 * G, "[Pool a]\nPageSize=2M\nSize=4G\n[System]\nTimeoutSec=3\n");
 
-        b.sim->nodes[0].pages[0].unbroken = 1 * G;
+        sim_break(b.sim, 0, SIM_MOVABLE, 1 * G);
         b.sim->compact_percent = 5;
         bed_run(&b);
         assert_true(pool(&b, "a")->reserved < 2048);
         assert_int_equal(b.sim->n_compactions, 3);
         assert_true(b.outcome->timed_out);
-        assert_string_equal(pool(&b, "a")->reason,
-                            "too little unbroken memory on this machine within TimeoutSec=");
+        assert_string_equal(
+                pool(&b, "a")->reason,
+                "too little unbroken memory on this machine within TimeoutSec= (6G free, in blocks "
+                "of up to 1M; programs hold 14M, the page cache 0, the kernel 0)");
 }
 
 static void test_caches_are_dropped_as_a_last_resort_and_only_where_allowed(void **state) {
@@ -153,10 +156,8 @@ static void test_caches_are_dropped_as_a_last_resort_and_only_where_allowed(void
                                               allowed ? "[System]\nDropCaches=yes\n[Pool a]\nSize=4G\n"
                                                       : "[Pool a]\nSize=4G\n");
 
-                for (size_t n = 0; n < 2; n++) {
-                        b.sim->nodes[n].pages[0].unbroken = G;
-                        b.sim->nodes[n].pinned = b.sim->nodes[n].cache = 3 * G;
-                }
+                for (size_t n = 0; n < 2; n++)
+                        sim_break(b.sim, n, SIM_STUCK, G);
                 bed_run(&b);
                 assert_int_equal(b.outcome->pools[0].reserved, allowed ? 2048 : 1024);
                 assert_int_equal(b.sim->n_drops, allowed);
@@ -166,10 +167,8 @@ static void test_caches_are_dropped_as_a_last_resort_and_only_where_allowed(void
 static void test_what_a_node_lacks_comes_from_the_others(void **state) {
         _cleanup_bed_ Bed b = bed_new(3, 4 * G, "[Pool a]\nPageSize=2M\nPages=900\n");
 
-        b.sim->nodes[0].pages[0].unbroken = 100 * 2 * M;
-        b.sim->nodes[0].pinned = 4 * G;
-        b.sim->nodes[1].pages[0].unbroken = 350 * 2 * M;
-        b.sim->nodes[1].pinned = 4 * G;
+        sim_break(b.sim, 0, SIM_UNMOVABLE, 100 * 2 * M);
+        sim_break(b.sim, 1, SIM_UNMOVABLE, 350 * 2 * M);
         bed_run(&b);
         assert_int_equal(on_node(&b, 0, 0), 100);
         assert_int_equal(on_node(&b, 0, 1), 350);
@@ -185,22 +184,22 @@ static void test_what_a_node_lacks_comes_from_the_others(void **state) {
 static void test_spill_keeps_to_the_allowed_nodes(void **state) {
         _cleanup_bed_ Bed b = bed_new(3, 4 * G, "[Pool a]\nPageSize=2M\nPages=400\nNodes=0-1\n");
 
-        b.sim->nodes[0].pages[0].unbroken = 0;
-        b.sim->nodes[0].pinned = 4 * G;
-        b.sim->nodes[1].pages[0].unbroken = 300 * 2 * M;
-        b.sim->nodes[1].pinned = 4 * G;
+        sim_break(b.sim, 0, SIM_UNMOVABLE, 0);
+        sim_break(b.sim, 1, SIM_UNMOVABLE, 300 * 2 * M);
         bed_run(&b);
         assert_int_equal(on_node(&b, 0, 1), 300);
         assert_int_equal(on_node(&b, 0, 2), 0);
         assert_pool(&b, "a", 300, 400);
-        assert_string_equal(pool(&b, "a")->reason, "too little unbroken memory on node0");
+        assert_string_equal(
+                pool(&b, "a")->reason,
+                "too little unbroken memory on node0 (4G free, in blocks of up to 1M; programs hold 0, "
+                "the page cache 0, the kernel 8M)");
 }
 
 static void test_explicit_amounts_never_move(void **state) {
         _cleanup_bed_ Bed b = bed_new(2, 4 * G, "[Pool a]\nPageSize=2M\nPages=0:200,1:100\nEssential=yes\n");
 
-        b.sim->nodes[0].pages[0].unbroken = 50 * 2 * M;
-        b.sim->nodes[0].pinned = 4 * G;
+        sim_break(b.sim, 0, SIM_UNMOVABLE, 50 * 2 * M);
         bed_run(&b);
         assert_int_equal(on_node(&b, 0, 0), 50);
         assert_int_equal(on_node(&b, 0, 1), 100);
@@ -476,15 +475,13 @@ static void test_rest_is_decided_once(void **state) {
         uint64_t first;
 
         /* Available, but not to be had as huge pages: the rest is what there was. */
-        b.sim->nodes[0].pages[0].unbroken = 1 * G;
-        b.sim->nodes[0].pinned = 4 * G;
+        sim_break(b.sim, 0, SIM_UNMOVABLE, 1 * G);
         bed_run(&b);
         first = pool(&b, "a")->reserved;
         assert_int_equal(first, 5 * G / (2 * M));
         assert_int_equal(pool(&b, "a")->requested, first);
         assert_false(outcome_degraded(b.outcome));
-        b.sim->nodes[0].mem_total += 2 * G;
-        b.sim->nodes[0].mem_free += 2 * G;
+        sim_memory_grow(&b.sim->nodes[0].memory, 2 * G / SIM_BLOCK);
         bed_run(&b);
         assert_int_equal(b.sim->n_writes, 0);
         assert_pool(&b, "a", first, first);
@@ -500,8 +497,7 @@ static Bed busy_bed(void) {
         sim_place(b.sim, 1, 0, 20);
         sim_add_knob(b.sim, THP_DIRECTORY "/enabled", "[always] madvise never");
         bed_run(&b);
-        b.sim->nodes[0].pages[1].unbroken = 500 * 2 * M;
-        b.sim->nodes[0].pinned = b.sim->nodes[0].mem_free;
+        sim_break(b.sim, 0, SIM_UNMOVABLE, 500 * 2 * M);
         bed_declare(&b, "[Pool a]\nPageSize=2M\nPages=0:100\n[Pool b]\nPageSize=2M\nPages=1500\n"
                         "[THP]\nEnabled=madvise\n[System]\nKeepFree=1G\n");
         return b;
@@ -516,7 +512,7 @@ static Bed fresh_bed(void) {
         bed_add_gigantic(&b);
         sim_place(b.sim, 1, 0, 20);
         sim_add_knob(b.sim, THP_DIRECTORY "/enabled", "[always] madvise never");
-        b.sim->nodes[1].pages[1].unbroken = b.sim->nodes[1].pages[0].unbroken = 3 * G;
+        sim_break(b.sim, 1, SIM_MOVABLE, 3 * G);
         return b;
 }
 
@@ -634,12 +630,14 @@ static void test_observing_tells_what_a_run_has_left(void **state) {
         assert_string_equal(pool(&b, "a")->reason, "hugepages-setup.service has not reserved them yet");
         assert_int_equal(b.outcome->settings[0].result, SETTING_REFUSED);
 
-        b.sim->nodes[1].pages[0].unbroken = 50 * 2 * M;
-        b.sim->nodes[1].pinned = 4 * G;
+        sim_break(b.sim, 1, SIM_UNMOVABLE, 50 * 2 * M);
         bed_run(&b);
         bed_observe(&b);
         assert_pool(&b, "a", 250, 400);
-        assert_string_equal(pool(&b, "a")->reason, "too little unbroken memory on node1");
+        assert_string_equal(
+                pool(&b, "a")->reason,
+                "too little unbroken memory on node1 (3.9G free, in blocks of up to 1M; programs hold "
+                "0, the page cache 0, the kernel 7.8M)");
         assert_int_equal(b.outcome->settings[0].result, SETTING_UNCHANGED);
 
         b.sim->nodes[0].pages[0].nr -= 10;

@@ -242,13 +242,12 @@ static void test_what_was_lowered_is_raised_above_keep_free_alone(void **state) 
 
         /* Again, but somebody has the memory now: 40 pages are left above KeepFree=. */
         release(&j, NULL);
-        sim->nodes[0].mem_free = 40 * 2 * M;
+        sim_leave_free(sim, 0, SIM_MOVABLE, 40 * 2 * M);
         revert(&j);
         assert_int_equal(on_node(&j.bed, 0, 0), 90);
         assert_string_equal(j.released->pages[0].reason, "KeepFree=1G leaves no room");
-        sim->nodes[0].mem_free = 1 * G - 90 * 2 * M;
-        sim->nodes[0].pages[0].unbroken = 4 * 2 * M;
-        sim->nodes[0].pinned = 1 * G;
+        sim_clear(sim, 0, SIM_MOVABLE);
+        sim_break(sim, 0, SIM_UNMOVABLE, 4 * 2 * M);
         revert(&j);
         assert_int_equal(on_node(&j.bed, 0, 0), 94);
         assert_string_equal(j.released->pages[0].reason, "too little unbroken memory");
@@ -264,7 +263,7 @@ static void test_what_goes_makes_room_for_what_comes(void **state) {
         bed_run(&j.bed);
         temp_root_write(j.bed.root, STATE_PATH,
                         "hugepages-setup-state 1\nbefore 2097152 0 70\nbefore 2097152 1 0\nexit 0\n");
-        j.bed.sim->nodes[0].mem_free = 100 * M;
+        sim_leave_free(j.bed.sim, 0, SIM_MOVABLE, 100 * M);
         assert_int_equal(revert_with(&j.bed, /* dry_run= */ true, &dry), 0);
         assert_int_equal(dry->pages[0].to, 50);
         assert_int_equal(dry->pages[1].to, 0);
@@ -579,11 +578,8 @@ static void test_a_run_knows_no_released_pools(void **state) {
         _cleanup_job_ Job j = { tenants_bed() };
 
         release(&j, "db");
-        j.bed.sim->nodes[0].mem_free = j.bed.sim->nodes[1].mem_free = 1 * G;
-        for (size_t n = 0; n < 2; n++) {
-                j.bed.sim->nodes[n].pinned = 1 * G;
-                j.bed.sim->nodes[n].pages[0].unbroken = 2 * 2 * M;
-        }
+        for (size_t n = 0; n < 2; n++)
+                sim_break(j.bed.sim, n, SIM_UNMOVABLE, 2 * 2 * M);
         bed_run(&j.bed);
         assert_int_equal(outcome_exit_status(j.bed.outcome), 0);
         assert_int_equal(j.bed.outcome->pools[0].reserved, 33);
