@@ -1,59 +1,86 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fragment: breaks up the memory of this machine in a way that anyone can repeat, and holds it until it is
- * told to end (SIGTERM, or end of file on standard input). Prints "ready" once everything is in place.
+/* fragment: breaks up the memory of this machine in a way that anyone can repeat, and holds it until its
+ * standard input ends. Prints "ready" once everything is in place.
  *
- *     fragment [--seed N] [--keep-percent N] KIND BYTES
+ *     fragment [--seed N] [--keep-percent N] [--heal] KIND BYTES
  *
- * regular   movable pages: BYTES are touched, of each four pages three are given back
+ * regular   movable pages: BYTES are touched, and given back but for one page in four
  * random    the same with holes at random places
- * cache     page cache: a file of BYTES is written in the current directory and removed at the end
- * pinned    small objects that the kernel cannot move (page tables), each between pages that are given back
+ * cache     as random, but the holes are full of clean page cache
+ * pinned    as random, and in one block of 2 MiB in four a page that stays is pinned, so that the kernel
+ *           cannot move it: what RDMA, io_uring and vfio do to memory
  *
- * What stays is keep-percent (25) of BYTES. */
+ * What stays is keep-percent (25) of BYTES. One more, for whoever experiments:
+ *
+ * hold      takes pages of 2 MiB, those at the lowest addresses, until BYTES are available. They are no
+ *           business of compaction: what is left is a smaller machine. Wants THP in mode madvise, and defrag
+ *           never.
+ *
+ * With --heal the kernel has forgotten before that compaction ever failed. Wants BYTES to be nearly all that
+ * is available, and THP and its defrag in mode madvise. */
 
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "basic/parse.h"
 #include "basic/util.h"
 
 #define PAGE 4096ul
 #define HUGE (2ul << 20)
+#define PIPE_PAGES 256u /* what a pipe takes without any setting (pipe-max-size) */
 
 static uint64_t random_state = 1;
+static unsigned keep_percent = 25;
 
-static uint64_t random_next(void) { /* xorshift64: the same everywhere */
-        random_state ^= random_state << 13;
-        random_state ^= random_state >> 7;
-        random_state ^= random_state << 17;
-        return random_state;
+static uint64_t random_next(void) { /* xorshift64*: the same everywhere */
+        random_state ^= random_state >> 12;
+        random_state ^= random_state << 25;
+        random_state ^= random_state >> 27;
+        return random_state * 0x2545f4914f6cdd1du;
 }
 
-static char *map_small_pages(size_t bytes) {
+typedef bool (*Keep)(size_t page);
+
+static bool keep_random(size_t page) {
+        return (random_next() >> 32) % 100 < keep_percent;
+}
+
+static bool keep_regular(size_t page) {
+        return page * keep_percent / 100 != (page + 1) * keep_percent / 100;
+}
+
+static bool keep_half(size_t page) {
+        return page % 2 == 0;
+}
+
+static char *map_pages(size_t bytes, int advice) {
         char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                        0);
 
         if (p == MAP_FAILED)
                 return NULL;
-        if (madvise(p, bytes, MADV_NOHUGEPAGE) < 0 && errno != EINVAL) /* EINVAL: a kernel without THP */
+        if (madvise(p, bytes, advice) < 0 && errno != EINVAL) /* EINVAL: a kernel without THP */
                 return NULL;
         return p;
 }
 
-static int touch(char *p, size_t bytes) {
-        for (size_t i = 0; i < bytes; i += PAGE)
+static char *map_touched(size_t bytes) {
+        char *p = map_pages(bytes, MADV_NOHUGEPAGE);
+
+        for (size_t i = 0; p && i < bytes; i += PAGE)
                 p[i] = 1;
-        return 0;
+        return p;
 }
 
 /* Gives back runs of pages, so that a system call serves several. */
-static void give_back(char *p, size_t bytes, bool (*keep)(size_t page, unsigned percent), unsigned percent) {
+static void give_back(char *p, size_t bytes, Keep keep) {
         size_t start = 0, n = bytes / PAGE;
 
         for (size_t i = 0; i <= n; i++) {
-                if (i < n && !keep(i, percent))
+                if (i < n && !keep(i))
                         continue;
                 if (i > start)
                         madvise(p + start * PAGE, (i - start) * PAGE, MADV_DONTNEED);
@@ -61,101 +88,251 @@ static void give_back(char *p, size_t bytes, bool (*keep)(size_t page, unsigned 
         }
 }
 
-static bool keep_regular(size_t page, unsigned percent) {
-        return page * percent / 100 != (page + 1) * percent / 100;
-}
-
-static bool keep_random(size_t page, unsigned percent) {
-        return random_next() % 100 < percent;
-}
-
-static int fragment_movable(size_t bytes, unsigned percent, bool regular) {
-        char *p = map_small_pages(bytes);
+static int fragment_movable(size_t bytes, Keep keep) {
+        char *p = map_touched(bytes);
 
         if (!p)
                 return -errno;
-        touch(p, bytes);
-        give_back(p, bytes, regular ? keep_regular : keep_random, percent);
+        give_back(p, bytes, keep);
         return 0;
 }
 
-static int fragment_cache(size_t bytes, int *ret_fd) {
-        _cleanup_free_ char *block = calloc(1, 1 << 20);
-        char name[] = "fragment.XXXXXX";
+/* A file that is one hole fills the page cache without touching the disk. */
+static int open_hole(size_t bytes) {
+        char name[] = "/var/tmp/fragment.XXXXXX";
         int fd = mkstemp(name);
 
-        if (!block || fd < 0)
+        if (fd < 0)
                 return -errno;
         (void) unlink(name);
-        for (size_t done = 0; done < bytes; done += 1 << 20)
-                if (write(fd, block, 1 << 20) < 0)
-                        return -errno;
-        if (fsync(fd) < 0) /* dirty pages would not be cache that can be dropped */
+        if (ftruncate(fd, (off_t) bytes) < 0)
                 return -errno;
-        *ret_fd = fd;
+        /* No reading ahead: it would make folios of many pages. */
+        return posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM) == 0 ? fd : -EINVAL;
+}
+
+static int fragment_cache(size_t bytes) {
+        char *p = map_pages(bytes, MADV_NOHUGEPAGE), byte;
+        int fd = open_hole(bytes); /* stays open: with it the cache would go */
+
+        if (!p || fd < 0)
+                return p ? fd : -ENOMEM;
+        for (size_t i = 0; i < bytes; i += PAGE)
+                if (keep_random(i / PAGE))
+                        p[i] = 1;
+                else if (pread(fd, &byte, 1, (off_t) i) != 1)
+                        return -EIO;
         return 0;
 }
 
-/* A page table serves 2 MiB of addresses with one page that cannot be moved. They are made while memory is
- * full of movable pages, in the holes that a few of those leave, so that they end up everywhere. */
-static int fragment_pinned(size_t bytes, unsigned percent) {
-        size_t n_tables = bytes / PAGE * percent / 100 / 8, step = bytes / PAGE / (n_tables + 1);
-        char *movable = map_small_pages(bytes), *sparse = map_small_pages(n_tables * HUGE);
+/* A page in a pipe is referenced by nobody that migration could ask to let it go. */
+static int pin_page(char *page, size_t n) {
+        static int fds[2];
+        struct iovec iov = { .iov_base = page, .iov_len = PAGE };
 
-        if (!movable || !sparse)
+        if (n % PIPE_PAGES == 0 &&
+            (pipe(fds) < 0 || fcntl(fds[1], F_SETPIPE_SZ, (int) (PIPE_PAGES * PAGE)) < 0))
                 return -errno;
-        touch(movable, bytes);
-        for (size_t i = 0; i < n_tables; i++) {
-                size_t page = i * step + random_next() % (step / 2 + 1);
+        return vmsplice(fds[1], &iov, 1, SPLICE_F_NONBLOCK) == (ssize_t) PAGE ? 0 : -errno;
+}
 
-                madvise(movable + page * PAGE, 2 * PAGE, MADV_DONTNEED);
-                sparse[i * HUGE] = 1;
+static int fragment_pinned(size_t bytes) {
+        char *p = map_touched(bytes);
+        size_t n = 0;
+
+        if (!p)
+                return -errno;
+        for (size_t block = 0; block < bytes; block += HUGE) {
+                size_t page = random_next() % (HUGE / PAGE);
+                int r;
+
+                if (!keep_random(block))
+                        continue;
+                r = pin_page(p + block + page * PAGE, n++);
+                if (r < 0)
+                        return r;
         }
-        munmap(movable, bytes);
+        give_back(p, bytes, keep_random); /* a pinned page stays, whoever else lets it go */
         return 0;
+}
+
+/* The frame of a page, 0 where there is none. */
+static uint64_t page_frame(const char *page) {
+        static int fd = -1;
+        uint64_t entry;
+
+        if (fd < 0)
+                fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+        if (pread(fd, &entry, sizeof(entry), (off_t) ((uintptr_t) page / PAGE * sizeof(entry))) !=
+            sizeof(entry))
+                return 0;
+        return entry >> 63 ? entry & ((1ull << 55) - 1) : 0;
+}
+
+/* The frame of the huge page that touching gave; 0, and nothing touched, where it gave a small one. */
+static uint64_t touch_huge(char *p) {
+        *p = 1;
+        if (page_frame(p + PAGE) != 0)
+                return page_frame(p);
+        madvise(p, HUGE, MADV_DONTNEED);
+        return 0;
+}
+
+/* A value of a file of "name value" or "name: value kB" lines. */
+static uint64_t kernel_value(const char *path, const char *name) {
+        FILE *f = fopen(path, "re");
+        char line[256];
+        uint64_t value = 0;
+
+        while (f && fgets(line, sizeof(line), f)) {
+                size_t n = strlen(name);
+
+                if (strncmp(line, name, n) == 0 && (line[n] == ' ' || line[n] == ':'))
+                        value = strtoull(line + n + 1, NULL, 10);
+        }
+        if (f)
+                fclose(f);
+        return value;
+}
+
+static uint64_t available_bytes(void) {
+        return kernel_value("/proc/meminfo", "MemAvailable") * 1024;
+}
+
+static char *map_huge(size_t bytes) {
+        char *p = map_pages(bytes + HUGE, MADV_HUGEPAGE);
+
+        return p ? p + (HUGE - (uintptr_t) p % HUGE) % HUGE : NULL;
+}
+
+typedef struct Block {
+        uint64_t frame;
+        char *p;
+} Block;
+
+static int compare_frames(const void *a, const void *b) {
+        const Block *x = a, *y = b;
+
+        return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+static int hold(size_t leave) {
+        size_t most = available_bytes() / HUGE, n = 0;
+        _cleanup_free_ Block *blocks = calloc(most + 1, sizeof(Block));
+        char *p = map_huge(most * HUGE);
+
+        if (!p || !blocks)
+                return -ENOMEM;
+        /* All that come without effort, whatever is asked for: only so are they those of low addresses. */
+        for (; n < most && available_bytes() > leave / 16; n++) {
+                blocks[n] = (Block){ touch_huge(p + n * HUGE), p + n * HUGE };
+                if (blocks[n].frame == 0)
+                        break;
+        }
+        qsort(blocks, n, sizeof(Block), compare_frames);
+        for (uint64_t available = available_bytes(); n > 0 && available < leave; available += HUGE)
+                madvise(blocks[--n].p, HUGE, MADV_DONTNEED);
+        for (size_t i = 0; i < n; i++)
+                if (mlock(blocks[i].p, HUGE) < 0)
+                        return -errno;
+        return available_bytes() < leave + leave / 16 ? 0 : -EBUSY;
+}
+
+static uint64_t n_compacted(void) {
+        return kernel_value("/proc/vmstat", "compact_success");
+}
+
+/* Allocations until one found no unbroken block and succeeded after compacting. */
+static int compact_directly(void) {
+        enum { MOST = 512 }; /* while compaction is deferred up to 64 do not even try */
+        char *p = map_huge(MOST * HUGE);
+        uint64_t before = n_compacted();
+        int r = -EAGAIN;
+
+        if (!p)
+                return -ENOMEM;
+        for (size_t i = 0; i < MOST && r < 0; i++) {
+                (void) touch_huge(p + i * HUGE);
+                if (n_compacted() > before)
+                        r = 0;
+        }
+        munmap(p, MOST * HUGE);
+        return r;
+}
+
+/* A success of an allocation resets the deferral of its zone (compaction_defer_reset()). Memory is filled,
+ * so that kswapd runs: when it goes back to sleep it removes the marks of blocks where compaction got
+ * nowhere (reset_isolation_suitable()). Then part of it gets holes for compaction to succeed in. */
+static int heal(size_t bytes) {
+        char *p = map_touched(bytes);
+        int r;
+
+        if (!p)
+                return -errno;
+        (void) usleep(300000); /* kswapd */
+        give_back(p, bytes / 4, keep_half);
+        r = compact_directly();
+        munmap(p, bytes);
+        return r;
+}
+
+static int fragment(const char *kind, size_t bytes) {
+        if (streq(kind, "regular"))
+                return fragment_movable(bytes, keep_regular);
+        if (streq(kind, "random"))
+                return fragment_movable(bytes, keep_random);
+        if (streq(kind, "cache"))
+                return fragment_cache(bytes);
+        if (streq(kind, "pinned"))
+                return fragment_pinned(bytes);
+        if (streq(kind, "hold"))
+                return hold(bytes);
+        return -EINVAL;
+}
+
+static int usage(void) {
+        fprintf(stderr, "Usage: fragment [--seed N] [--keep-percent N] [--heal] "
+                        "regular|random|cache|pinned|hold BYTES\n");
+        return 2;
 }
 
 static void wait_for_end(void) {
         char c;
 
-        while (read(STDIN_FILENO, &c, 1) > 0 || (errno == EINTR))
-                ;
-}
-
-static int usage(void) {
-        fprintf(stderr, "Usage: fragment [--seed N] [--keep-percent N] regular|random|cache|pinned BYTES\n");
-        return 2;
+        while (read(STDIN_FILENO, &c, 1) > 0 || errno == EINTR)
+                errno = 0;
 }
 
 int main(int argc, char *argv[]) {
         static const struct option options[] = {
                 { "seed", required_argument, NULL, 's' },
                 { "keep-percent", required_argument, NULL, 'k' },
+                { "heal", no_argument, NULL, 'h' },
                 {},
         };
-        uint64_t bytes, percent = 25;
-        const char *kind;
-        int fd = -1, r;
+        uint64_t bytes, percent = keep_percent, seed = 1;
+        bool healing = false;
+        int r = 0;
 
         for (int c; (c = getopt_long(argc, argv, "", options, NULL)) >= 0;)
-                if ((c == 's' && parse_u64(optarg, &random_state) < 0) ||
+                if ((c == 's' && parse_u64(optarg, &seed) < 0) ||
                     (c == 'k' && (parse_u64(optarg, &percent) < 0 || percent > 100)) || c == '?')
                         return usage();
-        if (argc - optind != 2 || parse_size(argv[optind + 1], &bytes) < 0 || random_state == 0)
+                else if (c == 'h')
+                        healing = true;
+        if (argc - optind != 2 || parse_size(argv[optind + 1], &bytes) < 0 || seed == 0)
                 return usage();
+        random_state = seed * 0x9e3779b97f4a7c15u; /* seeds that follow each other have little in common */
+        keep_percent = (unsigned) percent;
 
-        kind = argv[optind];
-        if (streq(kind, "regular") || streq(kind, "random"))
-                r = fragment_movable(bytes, (unsigned) percent, streq(kind, "regular"));
-        else if (streq(kind, "cache"))
-                r = fragment_cache(bytes, &fd);
-        else if (streq(kind, "pinned"))
-                r = fragment_pinned(bytes, (unsigned) percent);
-        else
-                return usage();
+        bytes = bytes / HUGE * HUGE;
+        if (healing)
+                r = heal(bytes);
+        if (r >= 0)
+                r = fragment(argv[optind], bytes);
         if (r < 0) {
-                fprintf(stderr, "fragment: %s: %s\n", kind, strerror(-r));
-                return 1;
+                fprintf(stderr, "fragment: %s: %s\n", argv[optind], strerror(-r));
+                return r == -EINVAL ? usage() : 1;
         }
         puts("ready");
         fflush(stdout);
