@@ -13,8 +13,8 @@
  * What stays is keep-percent (25) of BYTES. One more, for whoever experiments:
  *
  * hold      takes pages of 2 MiB, those at the lowest addresses, until BYTES are available. They are no
- *           business of compaction: what is left is a smaller machine. Wants THP in mode madvise, and defrag
- *           never.
+ *           business of compaction: what is left is a smaller machine. Does so anew for each byte that it
+ *           reads. Wants THP in mode madvise, and defrag never.
  *
  * With --heal the kernel has forgotten before that compaction ever failed. Wants BYTES to be nearly all that
  * is available, and THP and its defrag in mode madvise. */
@@ -216,10 +216,26 @@ static int compare_frames(const void *a, const void *b) {
         return x->frame < y->frame ? -1 : x->frame > y->frame;
 }
 
+/* The first *n of blocks are held: lets go of the last, or takes more, until leave is available. */
+static int balance(const Block *blocks, size_t n_blocks, size_t *n, size_t leave) {
+        uint64_t available = available_bytes();
+
+        for (; *n > 0 && available < leave; available += HUGE)
+                madvise(blocks[--*n].p, HUGE, MADV_DONTNEED);
+        for (; *n < n_blocks && available >= leave + HUGE; available -= HUGE, ++*n)
+                if (touch_huge(blocks[*n].p) == 0)
+                        break;
+        for (size_t i = 0; i < *n; i++)
+                if (mlock(blocks[i].p, HUGE) < 0)
+                        return -errno;
+        return available < leave + leave / 16 ? 0 : -EBUSY;
+}
+
 static int hold(size_t leave) {
-        size_t most = available_bytes() / HUGE, n = 0;
+        size_t most = available_bytes() / HUGE, n = 0, n_held;
         _cleanup_free_ Block *blocks = calloc(most + 1, sizeof(Block));
-        char *p = map_huge(most * HUGE);
+        char *p = map_huge(most * HUGE), c;
+        int r;
 
         if (!p || !blocks)
                 return -ENOMEM;
@@ -230,12 +246,15 @@ static int hold(size_t leave) {
                         break;
         }
         qsort(blocks, n, sizeof(Block), compare_frames);
-        for (uint64_t available = available_bytes(); n > 0 && available < leave; available += HUGE)
-                madvise(blocks[--n].p, HUGE, MADV_DONTNEED);
-        for (size_t i = 0; i < n; i++)
-                if (mlock(blocks[i].p, HUGE) < 0)
-                        return -errno;
-        return available_bytes() < leave + leave / 16 ? 0 : -EBUSY;
+        n_held = n;
+        do {
+                r = balance(blocks, n, &n_held, leave);
+                if (r < 0)
+                        return r;
+                puts("ready");
+                fflush(stdout);
+        } while (read(STDIN_FILENO, &c, 1) > 0);
+        return 0;
 }
 
 static uint64_t n_compacted(void) {
@@ -334,6 +353,8 @@ int main(int argc, char *argv[]) {
                 fprintf(stderr, "fragment: %s: %s\n", argv[optind], strerror(-r));
                 return r == -EINVAL ? usage() : 1;
         }
+        if (streq(argv[optind], "hold")) /* until there was nothing to read */
+                return 0;
         puts("ready");
         fflush(stdout);
         wait_for_end();
