@@ -4,6 +4,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <sys/utsname.h>
 #include <systemd/sd-daemon.h>
 
 #include "apply/apply.h"
@@ -12,8 +13,12 @@
 #include "basic/format.h"
 #include "basic/fs.h"
 #include "basic/parse.h"
+#include "boot/arguments.h"
+#include "boot/compare.h"
 #include "boot/switch.h"
 #include "build-config.h"
+#include "config/dropins.h"
+#include "config/origins.h"
 #include "config/text.h"
 #include "host/foreign.h"
 #include "report/conflicts.h"
@@ -25,6 +30,8 @@
 
 typedef struct Setup {
         char *root;
+        bool initrd; /* the first part of a boot: gigantic pages only, see config/origins.h */
+        Origins origins;
         Diagnostics diagnostics;
         Config *config;
         Host *host;
@@ -36,8 +43,18 @@ static void setup_done(Setup *s) {
         plan_free(s->plan);
         host_free(s->host);
         config_free(s->config);
+        origins_done(&s->origins);
         diag_done(&s->diagnostics);
         free(s->root);
+}
+
+static uint64_t least_gigantic(const Host *h) {
+        uint64_t least = UINT64_MAX;
+
+        for (size_t i = 0; i < h->n_sizes; i++)
+                if (page_size_is_gigantic(h, h->sizes[i].bytes))
+                        least = MIN(least, h->sizes[i].bytes);
+        return least;
 }
 
 /* Everything that a run is decided by. */
@@ -45,6 +62,8 @@ static int setup_load(Setup *s) {
         int r;
 
         r = config_load(s->root, &s->config, &s->diagnostics);
+        if (r >= 0 && s->initrd)
+                r = origins_restore(s->root, INITRD_DROPIN_PATH, s->config, &s->diagnostics, &s->origins);
         if (r < 0)
                 return r;
         r = host_load(s->root, HOST_ALL, &s->host, &s->diagnostics);
@@ -53,6 +72,7 @@ static int setup_load(Setup *s) {
         s->input = (PlanInput){
                 .config = s->config,
                 .host = s->host,
+                .least_page_size = s->initrd ? least_gigantic(s->host) : 0,
                 .pci_node = resolve_pci_node,
                 .group_to_gid = resolve_group,
                 .userdata = s->root,
@@ -181,8 +201,44 @@ static void log_conflicts(const Setup *s) {
         foreign_done(&f);
 }
 
+/* Where it has been tried, the pages were not to be had there either. */
+static bool is_on_command_line(const Setup *s, const Argument *a) {
+        _cleanup_(comparison_done) Comparison c = {};
+
+        return compare_arguments(a->text, s->host->cmdline, s->host->default_page_size, &c) < 0 ||
+               comparison_complete(&c);
+}
+
+/* What could have been had before all else. */
+static void log_command_line(const Setup *s, const Outcome *o) {
+        _cleanup_(arguments_done) Arguments arguments = {};
+        struct utsname u = {};
+        ArgumentsInput input = {
+                .config = s->config,
+                .host = s->host,
+                .architecture = u.machine,
+                .pci_node = resolve_pci_node,
+                .userdata = s->root,
+        };
+        Diagnostics d = {}; /* hugepagesctl tells them */
+
+        if (uname(&u) < 0 || kernel_version_parse(u.release, &input.kernel) < 0)
+                return;
+        (void) arguments_make(&input, &arguments, &d);
+        for (size_t i = 0; i < arguments.n; i++) {
+                _cleanup_free_ char *hint = NULL;
+
+                if (is_on_command_line(s, &arguments.items[i]) ||
+                    report_cmdline_hint(o, &arguments.items[i], &hint) < 0 || !hint)
+                        continue;
+                event_log(LOG_NOTICE, MESSAGE_ID_COMMAND_LINE, "%s", hint);
+        }
+        diag_done(&d);
+}
+
 static void log_outcome(const Setup *s, const Outcome *o, const char *status) {
         int priority = outcome_degraded(o) ? LOG_WARNING : LOG_INFO;
+        const char *where = s->initrd ? "in the initrd: " : "";
 
         for (size_t i = 0; i < o->n_pools; i++)
                 log_pool(o, &o->pools[i]);
@@ -190,12 +246,15 @@ static void log_outcome(const Setup *s, const Outcome *o, const char *status) {
                 log_setting(&o->settings[i]);
         for (size_t i = 0; i < o->n_sizes; i++)
                 log_beyond(&o->sizes[i]);
-        log_conflicts(s);
+        if (!s->initrd) { /* what else is configured on the system cannot be seen from there */
+                log_command_line(s, o);
+                log_conflicts(s);
+        }
         if (o->n_writes == 0)
-                event_log(priority, MESSAGE_ID_SUMMARY, "%s (nothing to change)", status);
+                event_log(priority, MESSAGE_ID_SUMMARY, "%s%s (nothing to change)", where, status);
         else
-                event_log(priority, MESSAGE_ID_SUMMARY, "%s (%zu write%s in %" PRIu64 ".%" PRIu64 " s)",
-                          status, o->n_writes, o->n_writes == 1 ? "" : "s", o->elapsed_usec / 1000000,
+                event_log(priority, MESSAGE_ID_SUMMARY, "%s%s (%zu write%s in %" PRIu64 ".%" PRIu64 " s)",
+                          where, status, o->n_writes, o->n_writes == 1 ? "" : "s", o->elapsed_usec / 1000000,
                           o->elapsed_usec / 100000 % 10);
 }
 
@@ -216,6 +275,20 @@ static bool is_switched_off(const char *root) {
         return true;
 }
 
+/* hugepagesctl check compares it with what the drop-ins say by then. */
+static void keep_initrd_dropin(const Setup *s) {
+        _cleanup_free_ char *text = NULL;
+        int r = root_read_file(s->root, INITRD_DROPIN_PATH, DROPIN_SIZE_MAX, &text, NULL);
+
+        if (r >= 0)
+                r = root_mkdir_p(s->root, STATE_DIRECTORY, 0755);
+        if (r >= 0)
+                r = root_write_file_atomic(s->root, INITRD_BOOTED_PATH, text);
+        if (r < 0)
+                event_log(LOG_WARNING, NULL, "Cannot copy %s to %s: %s", INITRD_DROPIN_PATH,
+                          INITRD_BOOTED_PATH, strerror(-r));
+}
+
 static int verb_run(Setup *s) {
         _cleanup_(outcome_freep) Outcome *o = NULL;
         _cleanup_free_ char *status = NULL;
@@ -234,6 +307,8 @@ static int verb_run(Setup *s) {
         if (is_switched_off(s->root))
                 return EXIT_SUCCESS;
         notify_status("Reading drop-ins");
+        if (s->initrd)
+                keep_initrd_dropin(s);
         r = setup_load(s);
         log_diagnostics(&s->diagnostics, MESSAGE_ID_CONFIG_DIAGNOSTIC);
         if (r < 0)
@@ -248,7 +323,8 @@ static int verb_run(Setup *s) {
                 return fail(-ENOMEM, "Cannot report");
         log_outcome(s, o, status);
         notify_status(status);
-        return outcome_exit_status(o);
+        /* The service tries again, and its status is what counts. */
+        return s->initrd ? EXIT_SUCCESS : outcome_exit_status(o);
 }
 
 /* "a\x2fb" → "a/b", for messages: how systemd.unit(5) escapes what is no valid part of a unit's name. */
@@ -407,12 +483,14 @@ static int verb_hugetlb_max(const Setup *s, char **arguments, size_t n) {
 }
 
 static void help(void) {
-        printf("Usage: %1$s\n"
+        printf("Usage: %1$s [--initrd]\n"
                "       %1$s --check-pool POOL\n"
                "       %1$s --hugetlb-max PAGESIZE:BYTES...\n"
                "\n"
                "Reserves the huge pages that the drop-ins of /etc/hugepages.d declare and sets THP.\n"
                "\n"
+               "      --initrd            in an initrd: reserve gigantic pages only, and leave the rest of\n"
+               "                          the run to the one on the real system\n"
                "      --check-pool POOL   change nothing; fail unless all pages of POOL are reserved\n"
                "      --hugetlb-max PAGESIZE:BYTES...\n"
                "                          limit the huge pages of the caller's own cgroup\n"
@@ -432,6 +510,7 @@ enum {
         ARG_VERSION = 0x100,
         ARG_CHECK_POOL,
         ARG_HUGETLB_MAX,
+        ARG_INITRD,
 };
 
 int main(int argc, char *argv[]) {
@@ -440,6 +519,7 @@ int main(int argc, char *argv[]) {
                 { "version", no_argument, NULL, ARG_VERSION },
                 { "check-pool", required_argument, NULL, ARG_CHECK_POOL },
                 { "hugetlb-max", no_argument, NULL, ARG_HUGETLB_MAX },
+                { "initrd", no_argument, NULL, ARG_INITRD },
                 {},
         };
         _cleanup_(setup_done) Setup s = {};
@@ -460,18 +540,23 @@ int main(int argc, char *argv[]) {
                 case ARG_HUGETLB_MAX:
                         limit = true;
                         break;
+                case ARG_INITRD:
+                        s.initrd = true;
+                        break;
                 default:
                         return EXIT_USAGE; /* getopt_long() has said what is wrong */
                 }
 
         if (root_from_environment(&s.root) < 0)
                 return usage("HUGEPAGES_ROOT= must be an absolute path");
-        if (pool && limit)
-                return usage("--check-pool and --hugetlb-max exclude each other");
+        if (!!pool + limit + s.initrd > 1)
+                return usage("--check-pool, --hugetlb-max and --initrd exclude each other");
         if (limit)
                 return optind < argc ? verb_hugetlb_max(&s, &argv[optind], (size_t) (argc - optind))
                                      : usage("--hugetlb-max needs a limit, such as 2M:8G");
         if (optind < argc)
                 return usage("no arguments are expected");
+        if (s.initrd && !s.root)
+                event_use_kernel_log();
         return pool ? verb_check_pool(&s, pool) : verb_run(&s);
 }

@@ -47,24 +47,36 @@ static SwitchedOff cmdline_switch(const char *root) {
         return masked ? SWITCHED_OFF_MASKED : SWITCHED_ON;
 }
 
+/* 1 where the unit file masks, 0 where it does not, -ENOENT where there is none. */
+static int unit_file_masks(const char *root, const char *path) {
+        _cleanup_free_ char *target = NULL;
+        _cleanup_close_ int fd = -1;
+        struct stat st;
+        int r = root_readlink(root, path, &target);
+
+        if (r == -ENOENT)
+                return r;
+        if (r >= 0 && streq(target, "/dev/null"))
+                return 1;
+        fd = root_open(root, path, O_PATH);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -ENOENT;
+        return S_ISREG(st.st_mode) ? st.st_size == 0 : S_ISCHR(st.st_mode);
+}
+
+bool unit_is_masked_for_good(const char *root) {
+        return unit_file_masks(root, "/etc/systemd/system/" UNIT) == 1;
+}
+
 /* As systemd sees it: the first directory of its search path that has the unit decides. */
 static bool unit_is_masked(const char *root) {
         static const char *const paths[] = { "/etc/systemd/system/" UNIT, "/run/systemd/system/" UNIT };
 
         for (size_t i = 0; i < ELEMENTSOF(paths); i++) {
-                _cleanup_free_ char *target = NULL;
-                _cleanup_close_ int fd = -1;
-                struct stat st;
-                int r = root_readlink(root, paths[i], &target);
+                int r = unit_file_masks(root, paths[i]);
 
-                if (r == -ENOENT)
-                        continue;
-                if (r >= 0 && streq(target, "/dev/null"))
-                        return true;
-                fd = root_open(root, paths[i], O_PATH);
-                if (fd < 0 || fstat(fd, &st) < 0)
-                        continue;
-                return S_ISREG(st.st_mode) ? st.st_size == 0 : S_ISCHR(st.st_mode);
+                if (r >= 0)
+                        return r > 0;
         }
         return false;
 }

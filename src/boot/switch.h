@@ -16,5 +16,8 @@ typedef enum SwitchedOff {
 /* The first reason that holds. The last hugepages_setup= on the command line wins. */
 SwitchedOff switched_off(const char *root);
 
+/* Whether hugepages-setup.service is masked in /etc, and not for this boot alone. */
+bool unit_is_masked_for_good(const char *root);
+
 /* "switched off by hugepages_setup= on the kernel command line"; NULL for SWITCHED_ON. */
 const char *switched_off_to_string(SwitchedOff s) _const_;

@@ -164,10 +164,12 @@ typedef struct System {
         uint64_t default_page_size; /* bytes; 0: unset */
         char *shared_memory_group;  /* name or number; NULL: unset */
         Tristate optimize_vmemmap;
+        Tristate defrag_mode;
         bool compact; /* default true */
         bool drop_caches;
         uint64_t timeout_usec; /* default 30 s */
         KernelCommandLine kernel_command_line;
+        bool initrd; /* default true */
 } System;
 
 typedef enum ConfigFileState {

@@ -145,6 +145,8 @@ static const KeyInfo system_keys[] = {
             .help = "Group that may use huge pages for SysV shared memory"),
         KEY("OptimizeVmemmap", System, optimize_vmemmap, tristate, .expected = BOOLEAN_EXPECTED,
             .help = "Whether the kernel saves memory that describes huge pages"),
+        KEY("DefragMode", System, defrag_mode, tristate, .expected = BOOLEAN_EXPECTED,
+            .help = "Whether the kernel keeps what it cannot move out of movable memory"),
         KEY("Compact", System, compact, boolean, .initial = "yes", .expected = BOOLEAN_EXPECTED,
             .help = "Whether memory is compacted when pages do not come"),
         KEY("DropCaches", System, drop_caches, boolean, .initial = "no", .expected = BOOLEAN_EXPECTED,
@@ -154,6 +156,8 @@ static const KeyInfo system_keys[] = {
         KEY("KernelCommandLine", System, kernel_command_line, kernel_command_line, .initial = "gigantic",
             .words = WORDS("gigantic", "all", "none"), .expected = "gigantic, all, or none",
             .help = "Pools that the kernel command line is to cover"),
+        KEY("Initrd", System, initrd, boolean, .initial = "yes", .expected = BOOLEAN_EXPECTED,
+            .help = "Whether the initrd reserves gigantic pages"),
 };
 
 #define SECTION(section, struct_type, table)                                                                \

@@ -10,8 +10,13 @@
 #define TUNED_PROFILES_MAX 32u
 
 const char *const foreign_sysctl_keys[] = {
-        "vm.nr_hugepages",      "vm.nr_hugepages_mempolicy",   "vm.nr_overcommit_hugepages",
-        "vm.hugetlb_shm_group", "vm.hugetlb_optimize_vmemmap", NULL,
+        "vm.nr_hugepages",
+        "vm.nr_hugepages_mempolicy",
+        "vm.nr_overcommit_hugepages",
+        "vm.hugetlb_shm_group",
+        "vm.hugetlb_optimize_vmemmap",
+        "vm.defrag_mode",
+        NULL,
 };
 
 static int foreign_add(Foreign *f, ForeignKind kind, const char *file, unsigned line, const char *key,

@@ -26,7 +26,7 @@ typedef struct Foreign {
 } Foreign;
 
 /* The knobs of sysctl.d that are ours too; NULL-terminated: vm.nr_hugepages, vm.nr_hugepages_mempolicy,
- * vm.nr_overcommit_hugepages, vm.hugetlb_shm_group, vm.hugetlb_optimize_vmemmap. */
+ * vm.nr_overcommit_hugepages, vm.hugetlb_shm_group, vm.hugetlb_optimize_vmemmap, vm.defrag_mode. */
 extern const char *const foreign_sysctl_keys[];
 
 /* Whether any effective file of sysctl.d(5) sets one of them (what the generator asks; stops at the first).

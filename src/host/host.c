@@ -85,6 +85,7 @@ static int load_meminfo(Reader *reader) {
         if (meminfo_get(text, "MemAvailable", &h->mem_available) < 0) /* before 3.14 */
                 h->mem_available = reader->mem_free;
         (void) meminfo_get(text, "Hugepagesize", &h->default_page_size);
+        h->has_cma = meminfo_get(text, "CmaTotal", &(uint64_t){ 0 }) >= 0;
         return 0;
 }
 
@@ -323,6 +324,7 @@ static int load_thp_sizes(const Reader *reader) {
 
 static int load_knobs(const Reader *reader) {
         static const char *const paths[] = {
+                "/proc/sys/vm/defrag_mode",
                 "/proc/sys/vm/hugetlb_optimize_vmemmap",
                 "/proc/sys/vm/hugetlb_shm_group",
                 KHUGEPAGED_DIRECTORY "/alloc_sleep_millisecs",

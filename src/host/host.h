@@ -45,6 +45,7 @@ typedef struct Host {
         size_t n_sizes;
         uint64_t default_page_size; /* bytes, Hugepagesize of /proc/meminfo; 0 where there is no hugetlb */
         uint64_t mem_total, mem_available; /* bytes */
+        bool has_cma;                      /* CmaTotal of /proc/meminfo: the kernel knows hugetlb_cma= */
         char *cmdline;                     /* /proc/cmdline, one line; "" where unreadable */
         Knob *knobs; /* by ascending path; only those that exist: THP, khugepaged, vm.hugetlb_* */
         size_t n_knobs;

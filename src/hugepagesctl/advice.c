@@ -3,6 +3,7 @@
 
 #include "basic/format.h"
 #include "hugepagesctl/apply.h"
+#include "hugepagesctl/initrd.h"
 #include "hugepagesctl/mounts.h"
 #include "units/units.h"
 
@@ -313,9 +314,18 @@ static void find_reboots(Apply *a) {
         }
 }
 
+/* Not done here: a system that does not boot any more is no consequence to expect of apply. */
+static void advise_initrd(Apply *a) {
+        char *fault = initrd_fault(a->options);
+
+        if (fault)
+                add_reboot(a, format_text("initrd"), fault);
+}
+
 void apply_advise(Apply *a) {
         advise_mounts(a);
         if (a->bus)
                 advise_consumers(a);
         find_reboots(a);
+        advise_initrd(a);
 }

@@ -3,6 +3,7 @@
 
 #include "basic/format.h"
 #include "hugepagesctl/ctl.h"
+#include "hugepagesctl/initrd.h"
 #include "hugepagesctl/lint.h"
 
 /* A FILE that is not there is no drop-in with an error: it is not what the caller meant. */
@@ -173,8 +174,10 @@ static void check_load(const Options *o, char *const *files, Context *ret) {
         context_load(o, files, ret);
         warn_cuts(ret->plan, &ret->diagnostics);
         lint(o, ret, &ret->diagnostics);
-        if (!files)
+        if (!files) {
                 folklore_find(o->root, &ret->diagnostics);
+                initrd_lint(o, &ret->diagnostics);
+        }
         diag_sort(&ret->diagnostics);
 }
 

@@ -23,6 +23,14 @@ const OptionInfo option_table[] = {
         [INDEX_STRICT] = { "strict", OPTION_STRICT, NULL, "check: fail for warnings too" },
         [INDEX_DRY_RUN] = { "dry-run", OPTION_DRY_RUN, NULL, "change nothing, show what would be done" },
         [INDEX_YES] = { "yes", 'y', NULL, "release: do not ask" },
+        [INDEX_RECORD] = { "record", OPTION_RECORD, NULL, "initrd: remember what was printed, for check" },
+        [INDEX_UPDATE] = { "update", OPTION_UPDATE, NULL, "initrd: have it built anew" },
+        [INDEX_CHECK] = { "check", OPTION_CHECK, NULL,
+                          "cmdline: compare with the boot loader and this kernel" },
+        [INDEX_INSTALL] = { "install", OPTION_INSTALL, NULL, "cmdline: give them to the boot loader" },
+        [INDEX_REMOVE] = { "remove", OPTION_REMOVE, NULL, "cmdline: take them away from it" },
+        [INDEX_KERNEL] = { "kernel", OPTION_KERNEL, "VERSION",
+                           "cmdline: for this kernel, not the running one" },
         { "no-pager", OPTION_NO_PAGER, NULL, "no effect: no pager is used" },
         { "root", OPTION_ROOT, "DIR", "take all files below DIR (default: $HUGEPAGES_ROOT)" },
         { "help", 'h', NULL, "print this help" },
@@ -43,6 +51,13 @@ const Verb verbs[] = {
           "validate the drop-ins, or FILEs as if they were there" },
         { "cat-config", verb_cat_config, "", COMPLETE_NOTHING, 1u << INDEX_JSON,
           "the drop-ins in reading order, and those masked or replaced" },
+        { "cmdline", verb_cmdline, "", COMPLETE_NOTHING,
+          1u << INDEX_JSON | 1u << INDEX_DRY_RUN | 1u << INDEX_CHECK | 1u << INDEX_INSTALL |
+                  1u << INDEX_REMOVE | 1u << INDEX_KERNEL,
+          "the kernel arguments that the drop-ins ask for" },
+        { "initrd", verb_initrd, "", COMPLETE_NOTHING,
+          1u << INDEX_DRY_RUN | 1u << INDEX_RECORD | 1u << INDEX_UPDATE,
+          "the drop-in that the initrd is to have" },
         { "apply", verb_apply, "", COMPLETE_NOTHING, 1u << INDEX_JSON | 1u << INDEX_DRY_RUN,
           "bring the running system to what the drop-ins declare" },
         { "revert", verb_revert, "", COMPLETE_NOTHING, 1u << INDEX_JSON | 1u << INDEX_DRY_RUN,
@@ -201,6 +216,24 @@ static int parse_option(int c, char *const *argv, Options *o) {
                 break;
         case 'y':
                 o->yes = true;
+                break;
+        case OPTION_RECORD:
+                o->record = true;
+                break;
+        case OPTION_UPDATE:
+                o->update = true;
+                break;
+        case OPTION_CHECK:
+                o->check = true;
+                break;
+        case OPTION_INSTALL:
+                o->install = true;
+                break;
+        case OPTION_REMOVE:
+                o->remove = true;
+                break;
+        case OPTION_KERNEL:
+                o->kernel = optarg;
                 break;
         case OPTION_NO_PAGER:
                 break;

@@ -20,16 +20,19 @@ enum { /* exit statuses, all documented in hugepagesctl(8) */
        CTL_OK = 0,
        CTL_FAILURE = 1,     /* a drop-in has an error, or the verb could not do its work */
        CTL_USAGE = 2,       /* unknown verb, option, column, … */
-       CTL_DEGRADED = 3,    /* status: something is not as declared */
-       CTL_NOT_APPLIED = 4, /* status: the service has not run in this boot */
+       CTL_DEGRADED = 3,    /* status: something is not as declared; cmdline: a reboot is needed */
+       CTL_NOT_APPLIED = 4, /* status: the service has not run in this boot; cmdline: not installed */
 };
 
 typedef struct Options {
         char *root; /* NULL: the real system */
         bool json, no_headings, raw, bytes, strict, dry_run, yes;
-        const char *output; /* -o: the columns; NULL: the default ones */
-        bool utf8;          /* the locale's character set is UTF-8 */
-        bool terminal;      /* stdout is one */
+        bool record, update;
+        bool check, install, remove; /* cmdline */
+        const char *kernel;          /* cmdline: a version; NULL: the running one's */
+        const char *output;          /* -o: the columns; NULL: the default ones */
+        bool utf8;                   /* the locale's character set is UTF-8 */
+        bool terminal;               /* stdout is one */
         bool color;
         size_t width;        /* columns to keep to; 0: as wide as it comes */
         uint64_t watch_usec; /* status: between two looks; 0: one look */
@@ -44,6 +47,8 @@ static inline bool options_table_only(const Options *o) {
 int verb_apply(const Options *o, char *const *arguments);
 int verb_cat_config(const Options *o, char *const *arguments);
 int verb_check(const Options *o, char *const *arguments);
+int verb_cmdline(const Options *o, char *const *arguments);
+int verb_initrd(const Options *o, char *const *arguments);
 int verb_plan(const Options *o, char *const *arguments);
 int verb_status(const Options *o, char *const *arguments);
 int verb_revert(const Options *o, char *const *arguments);

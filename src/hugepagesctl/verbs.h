@@ -15,12 +15,24 @@ enum { /* indexes into option_table: those that not every verb has come first */
        INDEX_STRICT,
        INDEX_DRY_RUN,
        INDEX_YES,
+       INDEX_RECORD,
+       INDEX_UPDATE,
+       INDEX_CHECK,
+       INDEX_INSTALL,
+       INDEX_REMOVE,
+       INDEX_KERNEL,
        _INDEX_OF_VERBS,
 };
 
 enum { /* options without a short form */
        OPTION_STRICT = 256,
        OPTION_DRY_RUN,
+       OPTION_RECORD,
+       OPTION_UPDATE,
+       OPTION_CHECK,
+       OPTION_INSTALL,
+       OPTION_REMOVE,
+       OPTION_KERNEL,
        OPTION_NO_PAGER,
        OPTION_ROOT,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Settings: the knobs beside the pools: THP, khugepaged, vm.hugetlb_*, overcommit limits. */
+/* Settings: the knobs beside the pools: THP, khugepaged, those of vm, overcommit limits. */
 
 #include <inttypes.h>
 
@@ -126,17 +126,32 @@ static int resolve_group(const Settings *s, const System *system, char *buffer, 
         return 0;
 }
 
+/* Only pages reserved after hugetlb_optimize_vmemmap is set give back their struct pages, and defrag_mode
+ * (Linux 6.15) keeps memory together only from the moment it is set. */
+static int add_early_settings(const Settings *s, const System *system) {
+        const struct {
+                const char *path, *key;
+                Tristate value;
+        } knobs[] = {
+                { "/proc/sys/vm/hugetlb_optimize_vmemmap", "OptimizeVmemmap", system->optimize_vmemmap },
+                { "/proc/sys/vm/defrag_mode", "DefragMode", system->defrag_mode },
+        };
+        int r = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(knobs) && r >= 0; i++)
+                if (knobs[i].value != TRISTATE_UNSET)
+                        r = add_knob(s, knobs[i].path, &system->section, knobs[i].key,
+                                     knobs[i].value == TRISTATE_YES ? "1" : "0", /* before_pools= */ true);
+        return r;
+}
+
 static int add_system(const Settings *s, const System *system) {
         char gid[32];
         int r;
 
-        /* Only pages reserved after this is set give back their struct pages. */
-        if (system->optimize_vmemmap != TRISTATE_UNSET) {
-                r = add_knob(s, "/proc/sys/vm/hugetlb_optimize_vmemmap", &system->section, "OptimizeVmemmap",
-                             system->optimize_vmemmap == TRISTATE_YES ? "1" : "0", /* before_pools= */ true);
-                if (r < 0)
-                        return r;
-        }
+        r = add_early_settings(s, system);
+        if (r < 0)
+                return r;
         if (!system->shared_memory_group)
                 return 0;
         r = resolve_group(s, system, gid, sizeof(gid));

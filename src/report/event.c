@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Log entries with fields. */
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 
@@ -10,6 +11,11 @@
 
 #include "config/text.h"
 #include "report/event.h"
+
+/* The kernel takes lines below 1 KiB and refuses longer ones whole. */
+#define KMSG_LINE_MAX 900
+
+static bool use_kernel_log;
 
 /* $JOURNAL_STREAM names what systemd has connected with the journal; it is inherited, and stderr may have
  * been redirected since (systemd.exec(5)). */
@@ -67,10 +73,35 @@ static int send_to_journal(const Event *e, int priority, const char *message_id,
         return r;
 }
 
+void event_use_kernel_log(void) {
+        use_kernel_log = true;
+}
+
+static int send_to_kernel(int priority, const char *message) {
+        _cleanup_close_ int fd = open("/dev/kmsg", O_WRONLY | O_NOCTTY | O_CLOEXEC);
+        char line[KMSG_LINE_MAX];
+        int l;
+
+        if (fd < 0)
+                return -errno;
+        /* LOG_DAEMON: whoever looks for the kernel's own messages does not mean these. */
+        l = snprintf(line, sizeof(line), "<%d>%s[%ld]: %s", LOG_DAEMON | priority,
+                     program_invocation_short_name, (long) getpid(), message);
+        l = MIN(l, (int) sizeof(line) - 1);
+        line[l++] = '\n'; /* the kernel holds back a record that may go on */
+        return write(fd, line, (size_t) l) < 0 ? -errno : 0;
+}
+
+static int send(const Event *e, int priority, const char *message_id, const char *message) {
+        if (stderr_is_journal())
+                return send_to_journal(e, priority, message_id, message);
+        return use_kernel_log ? send_to_kernel(priority, message) : -ENOTSUP;
+}
+
 void event_send(Event *e, int priority, const char *message_id, const char *message) {
         _cleanup_free_ char *text = text_escape(message);
 
-        if (text && (!stderr_is_journal() || send_to_journal(e, priority, message_id, text) < 0))
+        if (text && send(e, priority, message_id, text) < 0)
                 fprintf(stderr, "%s\n", text);
         for (size_t i = 0; i < e->n; i++)
                 free(e->fields[i].iov_base);

@@ -23,6 +23,10 @@ void event_add(Event *e, const char *format, ...) _printf_(2, 3);
  * syslog(3). Frees the fields; e can be used again. */
 void event_send(Event *e, int priority, const char *message_id, const char *message);
 
+/* From here on, what cannot go to the journal goes to the kernel's log: in an initrd without systemd nobody
+ * reads stderr. */
+void event_use_kernel_log(void);
+
 /* A message without more fields, in printf style. */
 void event_log(int priority, const char *message_id, const char *format, ...) _printf_(3, 4);
 

@@ -77,6 +77,31 @@ int report_pool_shortage(const Outcome *o, const OutcomePool *p, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
+static uint64_t pages_there(const Outcome *o, uint64_t page_size) {
+        for (size_t i = 0; i < o->n_sizes; i++)
+                if (o->sizes[i].page_size == page_size)
+                        return o->sizes[i].persistent;
+        return 0;
+}
+
+int report_cmdline_hint(const Outcome *o, const Argument *a, char **ret) {
+        const char *pool = NULL;
+
+        *ret = NULL;
+        for (size_t i = 0; i < o->n_pools && !pool; i++)
+                if (!o->pools[i].dropped && o->pools[i].page_size == a->page_size &&
+                    outcome_pool_is_short(&o->pools[i]))
+                        pool = o->pools[i].name;
+        if (!pool || a->pages <= pages_there(o, a->page_size))
+                return 0;
+        return asprintf(ret,
+                        "pool %s is short: the kernel command line would have got its %s pages (%s): run "
+                        "hugepagesctl cmdline --install, and reboot",
+                        pool, FORMAT_SIZE_EXACT(a->page_size), a->text) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
 /* What is not as declared, one after another, the first few in words. */
 typedef struct Faults {
         FILE *f;

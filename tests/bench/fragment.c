@@ -14,10 +14,10 @@
  *
  * hold      takes pages of 2 MiB, those at the lowest addresses, until BYTES are available. They are no
  *           business of compaction: what is left is a smaller machine. Does so anew for each byte that it
- *           reads. Wants THP in mode madvise, and defrag never.
+ *           reads. Wants THP and its defrag in mode madvise, as does
  *
- * With --heal the kernel has forgotten before that compaction ever failed. Wants BYTES to be nearly all that
- * is available, and THP and its defrag in mode madvise. */
+ * --heal    with any kind: the kernel has forgotten before that compaction ever failed. BYTES must be nearly
+ *           all that is available. */
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -30,7 +30,8 @@
 
 #define PAGE 4096ul
 #define HUGE (2ul << 20)
-#define PIPE_PAGES 256u /* what a pipe takes without any setting (pipe-max-size) */
+#define EDGE (1ul << 30) /* of what is available; beyond it others would suffer */
+#define PIPE_PAGES 256u  /* what a pipe takes without any setting (pipe-max-size) */
 
 static uint64_t random_state = 1;
 static unsigned keep_percent = 25;
@@ -239,8 +240,8 @@ static int hold(size_t leave) {
 
         if (!p || !blocks)
                 return -ENOMEM;
-        /* All that come without effort, whatever is asked for: only so are they those of low addresses. */
-        for (; n < most && available_bytes() > leave / 16; n++) {
+        /* Nearly all, whatever is asked for: only so are those of low addresses among them. */
+        for (; n < most && available_bytes() > MIN(leave, EDGE); n++) {
                 blocks[n] = (Block){ touch_huge(p + n * HUGE), p + n * HUGE };
                 if (blocks[n].frame == 0)
                         break;
@@ -263,7 +264,7 @@ static uint64_t n_compacted(void) {
 
 /* Allocations until one found no unbroken block and succeeded after compacting. */
 static int compact_directly(void) {
-        enum { MOST = 512 }; /* while compaction is deferred up to 64 do not even try */
+        enum { MOST = 1024 }; /* while compaction is deferred up to 64 do not even try */
         char *p = map_huge(MOST * HUGE);
         uint64_t before = n_compacted();
         int r = -EAGAIN;

@@ -413,15 +413,34 @@ static void test_refused_setting_is_no_failure(void **state) {
         assert_true(outcome_degraded(b.outcome));
 }
 
-static void test_optimize_vmemmap_is_set_before_the_pages(void **state) {
-        _cleanup_bed_ Bed b =
-                bed_new(1, 4 * G, "[Pool a]\nPageSize=2M\nPages=10\n[System]\nOptimizeVmemmap=yes\n");
+static bool pages_came_first;
+
+/* Before each operation: whether there are pages, and a knob is not yet set. */
+static void watch_order(SimKernel *s) {
+        for (size_t i = 0; i < s->n_knobs; i++)
+                if (sim_total(s, 0, sim_persistent) > 0 && streq(s->knobs[i].value, "0"))
+                        pages_came_first = true;
+        s->call_at = s->n_operations + 1;
+}
+
+static void test_some_knobs_are_set_before_the_pages(void **state) {
+        _cleanup_bed_ Bed b = bed_new(1, 4 * G,
+                                      "[Pool a]\nPageSize=2M\nPages=10\n"
+                                      "[System]\nOptimizeVmemmap=yes\nDefragMode=yes\n");
 
         sim_add_knob(b.sim, "/proc/sys/vm/hugetlb_optimize_vmemmap", "0");
-        sim_refuse(b.sim, "nr_hugepages", -EPERM, /* read_too= */ false);
+        sim_add_knob(b.sim, "/proc/sys/vm/defrag_mode", "0");
+        pages_came_first = false;
+        b.sim->call = watch_order;
+        b.sim->call_at = 1;
         bed_run(&b);
+        assert_int_equal(b.sim->call_at, b.sim->n_operations + 1);
+        assert_false(pages_came_first);
         assert_string_equal(b.sim->knobs[0].value, "1");
-        assert_pool(&b, "a", 0, 10);
+        assert_string_equal(b.sim->knobs[1].value, "1");
+        assert_int_equal(b.outcome->settings[1].result, SETTING_CHANGED);
+        assert_string_equal(b.outcome->settings[1].path, "/proc/sys/vm/defrag_mode");
+        assert_pool(&b, "a", 10, 10);
 }
 
 /* --- the state of this boot --- */
@@ -806,7 +825,7 @@ int main(void) {
                 cmocka_unit_test(test_what_an_old_kernel_added_too_much_is_taken_back),
                 cmocka_unit_test(test_surplus_elsewhere_does_not_break_keep_free),
                 cmocka_unit_test(test_refused_setting_is_no_failure),
-                cmocka_unit_test(test_optimize_vmemmap_is_set_before_the_pages),
+                cmocka_unit_test(test_some_knobs_are_set_before_the_pages),
                 cmocka_unit_test(test_state_before_the_first_change_is_kept),
                 cmocka_unit_test(test_nodes_that_are_not_written_are_not_remembered),
                 cmocka_unit_test(test_nothing_is_written_where_the_state_cannot_be_kept),

@@ -153,6 +153,7 @@ static void dump_system(FILE *f, const System *s) {
         dump_bytes(f, "DefaultPageSize", s->default_page_size);
         dump_string(f, "SharedMemoryGroup", s->shared_memory_group, NULL);
         dump_tristate(f, "OptimizeVmemmap", s->optimize_vmemmap);
+        dump_tristate(f, "DefragMode", s->defrag_mode);
         fprintf(f, "%s%s", s->compact ? "" : " Compact=no", s->drop_caches ? " DropCaches" : "");
         if (s->timeout_usec != 30000000)
                 fprintf(f, " Timeout=%" PRIu64, s->timeout_usec);
@@ -262,8 +263,8 @@ static void every_key_is_read(void **state) {
               "[Khugepaged]\nDefrag=no\nPagesToScan=4096\nScanSleepSec=10\nAllocSleepSec=500ms\nMaxPtesNone="
               "0\n"
               "MaxPtesSwap=64\nMaxPtesShared=256\n"
-              "[System]\nKeepFree=10%\nSharedMemoryGroup=oracle\nOptimizeVmemmap=yes\nCompact="
-              "no\nDropCaches=yes\n"
+              "[System]\nKeepFree=10%\nSharedMemoryGroup=oracle\nOptimizeVmemmap=yes\nDefragMode=no\n"
+              "Compact=no\nDropCaches=yes\n"
               "TimeoutSec=1min\nKernelCommandLine=all\n",
               "",
               "[Pool db] PageSize=2M Size=8G Headroom=1250/10000 Nodes=0-0,2-3 Overcommit=1G Essential\n"
@@ -282,8 +283,8 @@ static void every_key_is_read(void **state) {
               "[THP 64K] 64K Enabled=inherit ShmemEnabled=advise\n"
               "[Khugepaged] Defrag=no PagesToScan=4096 ScanSleep=10000000 AllocSleep=500000 MaxPtesNone=0 "
               "MaxPtesSwap=64 MaxPtesShared=256\n"
-              "[System] KeepFree=1000/10000 SharedMemoryGroup=oracle OptimizeVmemmap=yes Compact=no "
-              "DropCaches "
+              "[System] KeepFree=1000/10000 SharedMemoryGroup=oracle OptimizeVmemmap=yes DefragMode=no "
+              "Compact=no DropCaches "
               "Timeout=60000000 KernelCommandLine=all\n");
 }
 
@@ -1229,7 +1230,7 @@ static void escaped_text_is_printable(void **state) {
                 { "größe 2M × 3", "größe 2M × 3" },
                 { "\x1b]0;x\a\n\t\x7f", "\\x1b]0;x\\x07\\x0a\\x09\\x7f" },
                 { "\xff\xc3", "\\xff\\xc3" },
-                { "\xc2\x9b", "\\xc2\\x9b" }, /* a control character beyond ASCII */
+                { "\xc2\x9b", "\\xc2\\x9b" },        /* a control character beyond ASCII */
                 { "a\u202eb", "a\\xe2\\x80\\xaeb" }, /* right to left from here on */
                 { "\u2066", "\\xe2\\x81\\xa6" },
                 { "\u2029", "\\xe2\\x80\\xa9" },

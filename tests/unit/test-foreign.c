@@ -56,6 +56,7 @@ static void test_our_keys_in_every_spelling(void **state) {
                 { "vm.nr_overcommit_hugepages=3", "vm.nr_overcommit_hugepages=3" },
                 { "vm.hugetlb_shm_group=27", "vm.hugetlb_shm_group=27" },
                 { "vm.hugetlb_optimize_vmemmap=1", "vm.hugetlb_optimize_vmemmap=1" },
+                { "vm.defrag_mode=1", "vm.defrag_mode=1" },
                 { "vm.nr_*=5", "vm.nr_*=5" },
                 { "vm/nr_huge?ages=5", "vm.nr_huge?ages=5" },
                 { "*.nr_hugepages=5", "*.nr_hugepages=5" },

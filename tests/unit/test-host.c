@@ -243,7 +243,17 @@ static void test_thp_by_size(void **state) {
         assert_knob(h, THP "/hugepages-64kB/shmem_enabled", "always inherit within_size advise [never]");
         assert_knob(h, THP "/hugepages-2048kB/enabled", "always [inherit] madvise never");
         assert_knob(h, THP "/hugepages-8kB/enabled", NULL);
+        assert_knob(h, "/proc/sys/vm/defrag_mode", NULL);
         assert_knob(h, THP "/hugepages-8kB/shmem_enabled", "always inherit within_size advise [never]");
+}
+
+static void test_forky_has_every_knob(void **state) {
+        _cleanup_(host_freep) Host *h = load_fixture("forky");
+
+        assert_knobs_sorted(h);
+        assert_int_equal(h->n_knobs, 14 + 8 + 9);
+        assert_knob(h, "/proc/sys/vm/defrag_mode", "0");
+        assert_knob(h, THP "/hugepages-64kB/enabled", "always inherit madvise [never]");
 }
 
 static void test_an_empty_root_is_no_error(void **state) {
@@ -567,6 +577,7 @@ int main(void) {
                 cmocka_unit_test(test_memoryless_and_cpuless_nodes),
                 cmocka_unit_test(test_without_hugetlb_there_are_no_sizes_but_knobs),
                 cmocka_unit_test(test_thp_by_size),
+                cmocka_unit_test(test_forky_has_every_knob),
                 cmocka_unit_test(test_an_empty_root_is_no_error),
                 cmocka_unit_test(test_parts_that_were_not_asked_for_are_not_read),
                 cmocka_unit_test(test_counts_imply_sizes_and_nodes),

@@ -141,6 +141,18 @@ static void test_everything_comes_back(void **state) {
         assert_int_equal(observed_pool(&j.bed, "a")->reserved, 5);
 }
 
+static void test_a_knob_of_vm_comes_back(void **state) {
+        _cleanup_job_ Job j = { bed_new(1, 4 * G, "[System]\nDefragMode=yes\n") };
+
+        sim_add_knob(j.bed.sim, "/proc/sys/vm/defrag_mode", "0");
+        bed_run(&j.bed);
+        assert_string_equal(j.bed.sim->knobs[0].value, "1");
+        revert(&j);
+        assert_string_equal(j.bed.sim->knobs[0].value, "0");
+        assert_int_equal(j.released->n_knobs, 1);
+        assert_string_equal(j.released->knobs[0].path, "/proc/sys/vm/defrag_mode");
+}
+
 static void test_a_second_revert_has_nothing_to_do(void **state) {
         _cleanup_job_ Job j = { everything_bed() };
 
@@ -774,6 +786,7 @@ static void test_nobody_loses_a_page_on_random_machines(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_everything_comes_back),
+                cmocka_unit_test(test_a_knob_of_vm_comes_back),
                 cmocka_unit_test(test_a_second_revert_has_nothing_to_do),
                 cmocka_unit_test(test_without_a_state_nothing_is_written),
                 cmocka_unit_test(test_a_dry_run_foresees_and_changes_nothing),

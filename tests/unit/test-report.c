@@ -229,14 +229,15 @@ static void assert_conflicts(const ForeignSetting *items, size_t n, const char *
         Host host = { .sizes = sizes, .n_sizes = 2, .default_page_size = 2 * M };
         PlanPool plan_pools[2] = { { .pool = &pools[0], .size_index = 1, .requested = 100 },
                                    { .pool = &pools[1], .size_index = 0, .requested = 2 } };
-        PlanWrite settings[2] = {
+        PlanWrite settings[3] = {
                 { .path = (char *) THP_DIRECTORY "/enabled",
                   .value = (char *) "never",
                   .source = { "/etc/hugepages.d/10-thp.conf", 2 } },
                 { .path = (char *) "/proc/sys/vm/hugetlb_shm_group", .value = (char *) "7" },
+                { .path = (char *) "/proc/sys/vm/defrag_mode", .value = (char *) "1" },
         };
         Plan plan = {
-                .host = &host, .pools = plan_pools, .n_pools = 2, .settings = settings, .n_settings = 2
+                .host = &host, .pools = plan_pools, .n_pools = 2, .settings = settings, .n_settings = 3
         };
         Foreign f = { .items = (ForeignSetting *) items, .n = n };
         Diagnostics d = {};
@@ -261,6 +262,7 @@ static void test_sysctl_that_says_otherwise_is_named(void **state) {
                 foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/a.conf", 3, "vm.nr_hugepages", "50"),
                 foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/b.conf", 4, "vm.nr_hugepages", "64"),
                 foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/b.conf", 5, "vm.hugetlb_shm_group", "8"),
+                foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/b.conf", 6, "vm.defrag_mode", "0"),
         };
         const char *const expected[] = {
                 "/etc/sysctl.d/b.conf:4: vm.nr_hugepages=64 contradicts the pools of 100 × 2M in "
@@ -268,6 +270,8 @@ static void test_sysctl_that_says_otherwise_is_named(void **state) {
                 "remove one of the two",
                 "/etc/sysctl.d/b.conf:5: vm.hugetlb_shm_group=8 contradicts 7 in hugepages.d; remove one of "
                 "the two",
+                "/etc/sysctl.d/b.conf:6: vm.defrag_mode=0 contradicts 1 in hugepages.d; remove one of the "
+                "two",
         };
 
         assert_conflicts(items, ELEMENTSOF(items), expected, ELEMENTSOF(expected));
@@ -277,6 +281,7 @@ static void test_who_says_the_same_is_not_named(void **state) {
         const ForeignSetting items[] = {
                 foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/a.conf", 3, "vm.nr_hugepages", "100"),
                 foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/a.conf", 4, "vm.hugetlb_optimize_vmemmap", "1"),
+                foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/a.conf", 5, "vm.defrag_mode", "1"),
                 foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "transparent_hugepage", "never"),
                 foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "100"),
                 foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepagesz", "1G"),

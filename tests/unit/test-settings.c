@@ -34,7 +34,7 @@ static void check_key(const char *section, const KeyInfo *key, const char *prefi
         Host *host;
         Plan *plan;
 
-        snprintf(fixture, sizeof(fixture), "%s/mthp/root", getenv("FIXTURES"));
+        snprintf(fixture, sizeof(fixture), "%s/forky/root", getenv("FIXTURES"));
         snprintf(drop_in, sizeof(drop_in), "[%s]\n%s=%s\n", section, key->name, value_for(key));
         temp_root_write(root, "/etc/hugepages.d/50-test.conf", drop_in);
         assert_int_equal(config_load(root, &config, &d), 0);
@@ -72,6 +72,57 @@ static void test_every_khugepaged_key_sets_a_knob(void **state) {
 static void test_system_keys_that_are_knobs_set_them(void **state) {
         check_key("System", section_find_key(SECTION_SYSTEM, "SharedMemoryGroup"), "/proc/sys/vm/");
         check_key("System", section_find_key(SECTION_SYSTEM, "OptimizeVmemmap"), "/proc/sys/vm/");
+        check_key("System", section_find_key(SECTION_SYSTEM, "DefragMode"), "/proc/sys/vm/");
+}
+
+/* The plan's only setting for the drop-in on the machine, as "path=value" and with the diagnostics behind
+ * it. */
+static char *setting_of(const char *machine, const char *drop_in) {
+        _cleanup_temp_root_ char *root = temp_root_new();
+        _cleanup_(config_freep) Config *config = NULL;
+        _cleanup_(host_freep) Host *host = NULL;
+        _cleanup_(plan_freep) Plan *plan = NULL;
+        _cleanup_free_ char *fixture = NULL;
+        Diagnostics d = {};
+        char *text;
+
+        assert_true(asprintf(&fixture, "%s/%s/root", getenv("FIXTURES"), machine) >= 0);
+        temp_root_write(root, "/etc/hugepages.d/a.conf", drop_in);
+        assert_int_equal(config_load(root, &config, &d), 0);
+        assert_int_equal(host_load(fixture, HOST_ALL, &host, &d), 0);
+        assert_int_equal(plan_make(&(PlanInput){ .config = config, .host = host }, &plan, &d), 0);
+        assert_int_equal(plan->n_settings, 1);
+        assert_true(plan->settings[0].before_pools);
+        assert_true(asprintf(&text, "%s=%s, %zu writes", plan->settings[0].path, plan->settings[0].value,
+                             plan->n_writes) >= 0);
+        for (size_t i = 0; i < d.n; i++) {
+                _cleanup_free_ char *before = text, *diagnostic = diag_format(&d.items[i]);
+
+                assert_true(asprintf(&text, "%s; %s", before, diagnostic) >= 0);
+        }
+        diag_done(&d);
+        return text;
+}
+
+static void test_defrag_mode_before_and_after_it_came(void **state) {
+        static const struct {
+                const char *machine, *value, *expected;
+        } table[] = {
+                { "forky", "yes", "/proc/sys/vm/defrag_mode=1, 1 writes" },
+                { "forky", "no", "/proc/sys/vm/defrag_mode=0, 0 writes" },
+                { "mthp", "yes",
+                  "/proc/sys/vm/defrag_mode=1, 0 writes; /etc/hugepages.d/a.conf:2: DefragMode=1: this "
+                  "kernel "
+                  "lacks /proc/sys/vm/defrag_mode" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                _cleanup_free_ char *drop_in = NULL, *text = NULL;
+
+                assert_true(asprintf(&drop_in, "[System]\nDefragMode=%s\n", table[i].value) >= 0);
+                text = setting_of(table[i].machine, drop_in);
+                assert_string_equal(text, table[i].expected);
+        }
 }
 
 int main(void) {
@@ -80,6 +131,7 @@ int main(void) {
                 cmocka_unit_test(test_every_key_of_a_thp_size_sets_a_knob),
                 cmocka_unit_test(test_every_khugepaged_key_sets_a_knob),
                 cmocka_unit_test(test_system_keys_that_are_knobs_set_them),
+                cmocka_unit_test(test_defrag_mode_before_and_after_it_came),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

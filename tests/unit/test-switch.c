@@ -155,9 +155,9 @@ static void test_every_reason_has_words(void **state) {
 }
 
 static void test_of_the_machines_only_the_container_is_off(void **state) {
-        static const char *const machines[] = { "laptop",     "two-socket", "power9",   "arm64-64k",
-                                                "arm64-4k",   "no-numa",    "wsl2",     "memoryless",
-                                                "no-hugetlb", "mthp",       "container" };
+        static const char *const machines[] = { "laptop",     "two-socket", "power9", "arm64-64k",
+                                                "arm64-4k",   "no-numa",    "wsl2",   "memoryless",
+                                                "no-hugetlb", "mthp",       "forky",  "container" };
 
         for (size_t i = 0; i < ELEMENTSOF(machines); i++) {
                 _cleanup_free_ char *root = NULL;

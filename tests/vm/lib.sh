@@ -47,20 +47,46 @@ vm_add_files() {
         [ -z "$errors" ] || die "cannot add files to $disk: $errors"
 }
 
+# vm_build_initrd DISK DIRECTORY: has the system on DISK build an initrd, in a copy of its tree, as
+# DIRECTORY/initrd.img. What that leaves in /var/lib goes onto the disk.
+vm_build_initrd() {
+        local disk=$1 directory=$2 root=$2/root
+        mkdir -p "$root"
+        debugfs -R "rdump / $root" "$disk" 2>/dev/null
+        # A mount namespace of its own: nothing of this machine stays mounted in there.
+        # shellcheck disable=SC2016 # expanded in there
+        unshare --mount --propagation private sh -ec '
+                mount -t proc proc "$1/proc"
+                mount -t sysfs sysfs "$1/sys"
+                mount --rbind /dev "$1/dev"
+                chroot "$1" update-initramfs -u' sh "$root" >"$directory/log" 2>&1 ||
+                { cat "$directory/log" >&2; die "the initrd cannot be built"; }
+        cp "$root"/boot/initrd.img-* "$directory/initrd.img"
+        if [ -d "$root/var/lib/hugepages-setup" ]; then
+                mkdir -p "$directory/tree/var/lib"
+                cp -a "$root/var/lib/hugepages-setup" "$directory/tree/var/lib"
+                vm_add_files "$disk" "$directory/tree"
+        fi
+        rm -rf "$root"
+}
+
 # Fills the array vm_command: a machine with MEMORY MiB spread evenly over NODES nodes, a CPU a node and at
 # least two. Software emulation, as a nested KVM cannot be relied upon. vm_machine may name another board (q35):
-# on the default one the first node's memory is least broken.
+# on the default one the first node's memory is least broken. vm_initrd may name another initrd than the image's.
+# Without the string instructions, which are emulated byte by byte: the kernel clears its pages with them.
+# With vm_own_loader set, what is on the disk boots, with the command line that is there.
 vm_make_command() {
         local image=$1 disk=$2 memory=$3 nodes=$4 cmdline=$5 i
         local cpus=$((nodes < 2 ? 2 : nodes)) bus=pci.0
         [ "${vm_machine:-pc}" = pc ] || bus=pcie.0
         # shellcheck disable=SC2054 # commas belong to QEMU
-        vm_command=(qemu-system-x86_64 -accel 'tcg,thread=multi' -cpu max -machine "${vm_machine:-pc}" -m "$memory"
+        vm_command=(qemu-system-x86_64 -accel 'tcg,thread=multi' -cpu max,erms=off,fsrm=off -machine "${vm_machine:-pc}" -m "$memory"
                 -smp "$cpus,sockets=$cpus" -nodefaults -display none -no-reboot
-                -kernel "$image/vmlinuz" -initrd "$image/initrd.img"
-                -append "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=no $vm_journal $cmdline"
                 -drive "file=$disk,if=none,id=root,format=raw,cache=unsafe"
                 -device virtio-blk-pci,drive=root,bus="$bus")
+        [ -n "${vm_own_loader:-}" ] || vm_command+=(
+                -kernel "$image/vmlinuz" -initrd "${vm_initrd:-$image/initrd.img}"
+                -append "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=no $vm_journal $cmdline")
         for ((i = 0; i < nodes; i++)); do
                 vm_command+=(-object "memory-backend-ram,id=m$i,size=$((memory / nodes))M"
                         -numa "node,nodeid=$i,cpus=$i,memdev=m$i")

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Our arguments among those of others. */
+
+#include <fcntl.h>
+
+#include "basic/fs.h"
+#include "boot/edit.h"
+#include "boot/snapshot.h"
+
+#define INSTALLED_MAX ((size_t) 64 * 1024)
+#define INSTALLED_HEADER                                                                                    \
+        "# What hugepagesctl(8) has put on the kernel command line, so that it can take it away again.\n"
+
+typedef struct Span {
+        const char *start;
+        size_t length;
+        bool ours;
+} Span;
+
+typedef struct Words {
+        Span *spans;
+        size_t n;
+        size_t n_arguments;          /* those before a "--": the rest is for init, and the kernel skips it */
+        size_t insert;               /* offset in the text where more words go */
+        const char *prefix, *suffix; /* what must stand around them */
+} Words;
+
+size_t next_word(const char **p, const char **ret_start) {
+        bool in_quotes = false;
+        const char *s = *p + strspn(*p, " \t\r\n"), *end;
+
+        /* As the kernel splits: blanks within double quotes do not count. A line's end always does: these
+         * are files. */
+        for (end = s; *end && *end != '\n' && (in_quotes || !strchr(" \t\r", *end)); end++)
+                if (*end == '"')
+                        in_quotes = !in_quotes;
+        *ret_start = s;
+        *p = end;
+        return (size_t) (end - s);
+}
+
+int append_word(char **line, const char *word, size_t length) {
+        size_t l = *line ? strlen(*line) : 0;
+        char *p = realloc(*line, l + length + 2);
+
+        if (!p)
+                return -ENOMEM;
+        *line = p;
+        if (l > 0)
+                p[l++] = ' ';
+        memcpy(p + l, word, length);
+        p[l + length] = 0;
+        return 0;
+}
+
+void cut_init(char *line) {
+        const char *p = line, *start;
+
+        for (size_t l; (l = next_word(&p, &start)) > 0;)
+                if (l == 2 && startswith(start, "--")) {
+                        line[start - line] = 0;
+                        strip(line);
+                        return;
+                }
+}
+
+bool has_word(const char *line, const char *word, size_t length) {
+        const char *start;
+
+        for (size_t l; (l = next_word(&line, &start)) > 0;)
+                if (l == length && strncmp(start, word, length) == 0)
+                        return true;
+        return false;
+}
+
+static int add_words(Words *w, const char *text, const char *from, const char *end) {
+        while (from < end) {
+                const char *start;
+                size_t l = next_word(&from, &start);
+                bool ended = w->n_arguments < w->n, ends = l == 2 && startswith(start, "--");
+
+                if (l == 0 || start >= end)
+                        break;
+                if (GROW_ARRAY(w->spans, w->n) < 0)
+                        return -ENOMEM;
+                w->spans[w->n++] = (Span){ .start = start, .length = l };
+                if (ended)
+                        continue;
+                if (!ends) {
+                        w->n_arguments++;
+                        w->insert = (size_t) (start - text) + l;
+                        w->prefix = " ";
+                } else if (w->n == 1 && !*w->prefix) {
+                        w->insert = (size_t) (start - text);
+                        w->suffix = " ";
+                }
+        }
+        return 0;
+}
+
+/* The words of a line of an entry; key and value have blanks between them. */
+static int add_options(Words *w, const char *text, const char *line, const char *end) {
+        const char *value = startswith(line, "options");
+
+        if (!value || !strchr(" \t\r\n", *value))
+                return 0;
+        if (w->n == w->n_arguments) {
+                w->insert = (size_t) (value - text);
+                w->prefix = " ";
+                w->suffix = "";
+        }
+        return add_words(w, text, value, end);
+}
+
+static int find_words(const char *text, TextKind kind, Words *ret) {
+        Words w = { .prefix = "", .suffix = "" };
+        int r = 0;
+
+        if (kind == TEXT_ENTRY) { /* where there is no "options" yet */
+                w.insert = strlen(text);
+                w.prefix = w.insert == 0 || text[w.insert - 1] == '\n' ? "options " : "\noptions ";
+                w.suffix = "\n";
+        }
+        for (const char *line = text, *end; *line && r >= 0; line = *end ? end + 1 : end) {
+                end = line + strcspn(line, "\n");
+                line += strspn(line, " \t");
+                if (*line == '#')
+                        continue;
+                r = kind == TEXT_ENTRY ? add_options(&w, text, line, end) : add_words(&w, text, line, end);
+        }
+        if (r < 0) {
+                free(w.spans);
+                return r;
+        }
+        *ret = w;
+        return 0;
+}
+
+/* Looks from the end, as we append. */
+static bool mark(Words *w, const Span *unit, size_t n_unit) {
+        for (size_t i = w->n_arguments; i-- > 0;) {
+                size_t k;
+
+                if (w->n_arguments - i < n_unit)
+                        continue;
+                for (k = 0; k < n_unit; k++) {
+                        const Span *s = w->spans + i + k;
+
+                        if (s->ours || s->length != unit[k].length ||
+                            strncmp(s->start, unit[k].start, s->length) != 0)
+                                break;
+                }
+                if (k < n_unit)
+                        continue;
+                for (k = 0; k < n_unit; k++)
+                        w->spans[i + k].ours = true;
+                return true;
+        }
+        return false;
+}
+
+/* A count belongs to the size before it: the kernel reads them so. */
+static bool is_pair(const Span *first, const Span *second) {
+        return (startswith(first->start, "hugepagesz=") ||
+                startswith(first->start, "default_hugepagesz=")) &&
+               startswith(second->start, "hugepages=");
+}
+
+/* What an older line has in common with a newer one is looked for once. */
+static bool in_newer(const Installed *in, size_t line, const Span *unit, size_t n_unit) {
+        for (size_t i = 0; i < line; i++) {
+                bool found;
+                Words w;
+
+                if (find_words(in->arguments[i], TEXT_CMDLINE, &w) < 0)
+                        return true;
+                found = mark(&w, unit, n_unit);
+                free(w.spans);
+                if (found)
+                        return true;
+        }
+        return false;
+}
+
+static int mark_ours(Words *w, const Installed *in) {
+        for (size_t line = 0; line < in->n; line++) {
+                Words u;
+                int r = find_words(in->arguments[line], TEXT_CMDLINE, &u);
+
+                if (r < 0)
+                        return r;
+                for (size_t i = u.n; i > 0;) {
+                        size_t n = i > 1 && is_pair(u.spans + i - 2, u.spans + i - 1) ? 2 : 1;
+
+                        i -= n;
+                        if (!in_newer(in, line, u.spans + i, n))
+                                (void) mark(w, u.spans + i, n);
+                }
+                free(u.spans);
+        }
+        return 0;
+}
+
+static int find_ours(const char *text, TextKind kind, const Installed *i, Words *ret) {
+        int r = find_words(text, kind, ret);
+
+        if (r < 0)
+                return r;
+        r = mark_ours(ret, i);
+        if (r < 0)
+                free(ret->spans);
+        return r;
+}
+
+static int join(const Words *w, bool ours, char **ret) {
+        char *line = strdup("");
+
+        if (!line)
+                return -ENOMEM;
+        for (size_t i = 0; i < w->n; i++)
+                if (w->spans[i].ours == ours &&
+                    append_word(&line, w->spans[i].start, w->spans[i].length) < 0) {
+                        free(line);
+                        return -ENOMEM;
+                }
+        *ret = line;
+        return 0;
+}
+
+int edit_split(const char *text, TextKind kind, const Installed *i, char **ret_ours, char **ret_others) {
+        _cleanup_free_ char *ours = NULL;
+        Words w;
+        int r = find_ours(text, kind, i, &w);
+
+        if (r < 0)
+                return r;
+        r = join(&w, true, &ours);
+        if (r >= 0)
+                r = join(&w, false, ret_others);
+        free(w.spans);
+        if (r >= 0)
+                *ret_ours = TAKE_PTR(ours);
+        return r;
+}
+
+/* A word goes with the one blank that was put before it, or, at the start of a line, with the one behind.
+ * at: what is before is gone already. */
+static void widen(const char *text, size_t at, const Span *s, size_t *ret_from, size_t *ret_to) {
+        size_t from = (size_t) (s->start - text), to = from + s->length;
+
+        if (from > at && strchr(" \t", text[from - 1]))
+                from--;
+        else if (text[to] == ' ' || text[to] == '\t')
+                to++;
+        *ret_from = from;
+        *ret_to = to;
+}
+
+/* text without our words; the place for new ones moves along. */
+static char *cut_ours(const char *text, Words *w) {
+        char *result = malloc(strlen(text) + 1), *out = result;
+        size_t at = 0, insert = w->insert;
+
+        if (!result)
+                return NULL;
+        for (size_t i = 0; i < w->n; i++) {
+                size_t from, to;
+
+                if (!w->spans[i].ours)
+                        continue;
+                widen(text, at, w->spans + i, &from, &to);
+                out = mempcpy(out, text + at, from - at);
+                if (w->insert >= from)
+                        insert -= MIN(w->insert, to) - from;
+                at = to;
+        }
+        strcpy(out, text + at); /* fits: nothing was added */
+        w->insert = insert;
+        return result;
+}
+
+int edit_replace(const char *text, TextKind kind, const Installed *i, const char *arguments, char **ret) {
+        _cleanup_free_ char *ours = NULL, *rest = NULL;
+        char *result;
+        Words w;
+        int r = find_ours(text, kind, i, &w);
+
+        if (r < 0)
+                return r;
+        r = join(&w, true, &ours);
+        if (r >= 0 && streq(ours, arguments)) {
+                result = strdup(text);
+                r = result ? 0 : -ENOMEM;
+        } else if (r >= 0) {
+                rest = cut_ours(text, &w);
+                r = rest ? 0 : -ENOMEM;
+        }
+        free(w.spans);
+        if (r < 0)
+                return r;
+        if (rest && *arguments) {
+                /* At the start of a line nothing needs to be kept apart. */
+                bool first = streq(w.prefix, " ") && (w.insert == 0 || rest[w.insert - 1] == '\n');
+
+                if (asprintf(&result, "%.*s%s%s%s%s", (int) w.insert, rest, first ? "" : w.prefix, arguments,
+                             w.suffix, rest + w.insert) < 0)
+                        return -ENOMEM;
+        } else if (rest)
+                result = TAKE_PTR(rest);
+        *ret = result;
+        return 0;
+}
+
+int installed_push(Installed *i, const char *arguments) {
+        char *copy;
+
+        if (!*arguments || (i->n > 0 && streq(i->arguments[0], arguments)))
+                return 0;
+        copy = strdup(arguments);
+        if (!copy || GROW_ARRAY(i->arguments, i->n) < 0) {
+                free(copy);
+                return -ENOMEM;
+        }
+        memmove(i->arguments + 1, i->arguments, i->n * sizeof(*i->arguments));
+        i->arguments[0] = copy;
+        i->n++;
+        return 0;
+}
+
+int installed_set(Installed *i, const char *arguments) {
+        _cleanup_free_ char *copy = strdup(arguments); /* it may be one of those that go */
+        bool seeded = i->seeded;
+
+        if (!copy)
+                return -ENOMEM;
+        installed_done(i);
+        i->seeded = seeded;
+        return installed_push(i, copy);
+}
+
+int installed_load(const char *root, Installed *ret) {
+        _cleanup_free_ char *text = NULL;
+        Installed in = {};
+        char *save = NULL;
+        int r;
+
+        *ret = in;
+        r = root_read_file(root, INSTALLED_PATH, INSTALLED_MAX, &text, NULL);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
+                return r;
+        for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+                const char *v = startswith(line, "arguments ");
+
+                if (streq(line, "seeded"))
+                        in.seeded = true;
+                if (!v || !*v)
+                        continue;
+                if (GROW_ARRAY(in.arguments, in.n) < 0 || !(in.arguments[in.n] = strdup(v))) {
+                        installed_done(&in);
+                        return -ENOMEM;
+                }
+                in.n++;
+        }
+        *ret = in;
+        return 0;
+}
+
+int installed_save(const char *root, const Installed *i) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_fclose_ FILE *f = NULL;
+        size_t size = 0;
+
+        if (i->n == 0 && !i->seeded)
+                return file_remove(root, INSTALLED_PATH);
+        f = open_memstream(&text, &size);
+        if (!f)
+                return -ENOMEM;
+        fputs(INSTALLED_HEADER, f);
+        for (size_t k = 0; k < i->n; k++)
+                fprintf(f, "arguments %s\n", i->arguments[k]);
+        if (i->seeded)
+                fputs("seeded\n", f);
+        if (fflush(f) != 0)
+                return -ENOMEM;
+        return file_replace(root, INSTALLED_PATH, text, size);
+}
+
+void installed_done(Installed *i) {
+        for (size_t k = 0; k < i->n; k++)
+                free(i->arguments[k]);
+        free(i->arguments);
+        *i = (Installed){};
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which boot loader boots this system, and what the backends share. */
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "basic/fs.h"
+#include "boot/loader-internal.h"
+
+const Loader *const loaders[] = {
+        &loader_rpm_ostree, &loader_bootc, &loader_grubby, &loader_grub, &loader_kernel_install,
+};
+const size_t n_loaders = ELEMENTSOF(loaders);
+
+const Loader *loader_find(const LoaderContext *c) {
+        for (size_t i = 0; i < n_loaders; i++)
+                if (loaders[i]->detect(c))
+                        return loaders[i];
+        return NULL;
+}
+
+void loader_arguments_done(LoaderArguments *a) {
+        free(a->ours);
+        free(a->others);
+        free(a->others_path);
+        *a = (LoaderArguments){};
+}
+
+bool loader_may_run(const LoaderContext *c) {
+        return isempty(c->root) || c->tools_know_root;
+}
+
+int loader_fail(const LoaderContext *c, int r, const char *file, const char *what) {
+        diag_error(c->diagnostics, (Source){ .file = file }, "%s: %s", what, strerror(-r));
+        return r;
+}
+
+int loader_run(const LoaderContext *c, const char *const *argv, char **ret_output) {
+        int r = c->run(c->userdata, argv, ret_output);
+
+        if (r < 0)
+                return loader_fail(c, r, argv[0], "cannot be run");
+        if (r > 0) {
+                diag_error(c->diagnostics, (Source){ .file = argv[0] }, "failed with exit status %d", r);
+                return -EIO;
+        }
+        return 0;
+}
+
+const char *loader_tool(const LoaderContext *c, const char *const *paths) {
+        for (; *paths; paths++)
+                if (root_exists(c->root, *paths))
+                        return *paths;
+        return NULL;
+}
+
+int loader_lock(const LoaderContext *c) {
+        int fd, r = root_mkdir_p(c->root, "/etc/kernel", 0755);
+
+        if (r < 0)
+                return loader_fail(c, r, "/etc/kernel", "cannot be made");
+        fd = root_open(c->root, "/etc/kernel", O_RDONLY | O_DIRECTORY);
+        if (fd >= 0 && flock(fd, LOCK_EX) < 0) {
+                r = -errno;
+                close(fd);
+                fd = r;
+        }
+        return fd < 0 ? loader_fail(c, fd, "/etc/kernel", "cannot be locked") : fd;
+}
+
+int lines_add(Lines *l, const char *text, TextKind kind, const Installed *installed) {
+        LoaderArguments a = {};
+        int r = GROW_ARRAY(l->items, l->n);
+
+        if (r >= 0)
+                r = edit_split(text, kind, installed, &a.ours, &a.others);
+        if (r < 0)
+                return r;
+        cut_init(a.others);
+        l->items[l->n++] = a;
+        return 0;
+}
+
+bool lines_are(const Lines *l, const char *arguments) {
+        for (size_t i = 0; i < l->n; i++)
+                if (!streq(l->items[i].ours, arguments))
+                        return false;
+        return true;
+}
+
+/* Adds those words of line that are not there yet. */
+static int add_missing(char **words, const char *line) {
+        const char *start;
+
+        for (size_t n; (n = next_word(&line, &start)) > 0;)
+                if (!has_word(*words, start, n) && append_word(words, start, n) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+int lines_merge(const Lines *l, const Installed *installed, LoaderArguments *ret) {
+        const char *ours = installed->n > 0 && l->n > 0 ? installed->arguments[0] : "";
+        LoaderArguments a = { .others = strdup("") };
+
+        for (size_t i = l->n; i-- > 0;)
+                if (!streq(l->items[i].ours, installed->n > 0 ? installed->arguments[0] : ""))
+                        ours = l->items[i].ours;
+        a.ours = strdup(ours);
+        if (!a.ours || !a.others)
+                goto oom;
+        for (size_t i = 0; i < l->n; i++) {
+                if (i == 0) { /* as it stands there, even a word that is there twice */
+                        free(a.others);
+                        a.others = strdup(l->items[0].others);
+                        if (!a.others)
+                                goto oom;
+                } else if (add_missing(&a.others, l->items[i].others) < 0)
+                        goto oom;
+        }
+        *ret = a;
+        return 0;
+oom:
+        loader_arguments_done(&a);
+        return -ENOMEM;
+}
+
+void lines_done(Lines *l) {
+        for (size_t i = 0; i < l->n; i++)
+                loader_arguments_done(l->items + i);
+        free(l->items);
+        *l = (Lines){};
+}
+
+int loader_edit_file(const LoaderContext *c, const char *path, TextKind kind, const Installed *installed,
+                     const char *arguments, Snapshot *s) {
+        _cleanup_free_ char *text = NULL, *new = NULL;
+        int r = root_read_file(c->root, path, CMDLINE_MAX, &text, NULL);
+
+        if (r < 0)
+                return loader_fail(c, r, path, "cannot be read");
+        r = edit_replace(text, kind, installed, arguments, &new);
+        if (r < 0)
+                return r;
+        if (streq(text, new))
+                return 0;
+        r = snapshot_add(s, path);
+        if (r >= 0)
+                r = file_replace(c->root, path, new, strlen(new));
+        return r < 0 ? loader_fail(c, r, path, "cannot be written") : 1;
+}
+
+int loader_edit_entries(const LoaderContext *c, const Entries *e, const Installed *installed,
+                        const char *arguments, Snapshot *s) {
+        int changed = 0;
+
+        for (size_t i = 0; i < e->n; i++) {
+                int r = e->items[i].is_image
+                                ? 0
+                                : loader_edit_file(c, e->items[i].path, TEXT_ENTRY, installed, arguments, s);
+
+                if (r < 0)
+                        return r;
+                changed |= r;
+        }
+        return changed;
+}
+
+void loader_warn_changed(const LoaderContext *c, const Lines *l, const Installed *installed,
+                         const char *file) {
+        const char *line = installed->n > 0 ? installed->arguments[0] : "", *start;
+
+        for (size_t n; (n = next_word(&line, &start)) > 0;)
+                for (size_t i = 0; i < l->n; i++) {
+                        if (has_word(l->items[i].ours, start, n) || !has_word(l->items[i].others, start, n))
+                                continue;
+                        diag_warning(c->diagnostics, (Source){ .file = file },
+                                     "%.*s was installed and then changed by hand: it is left alone",
+                                     (int) n, start);
+                        return;
+                }
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Files that a machine needs to boot. */
+
+#include <fcntl.h>
+#include <limits.h>
+
+#include "basic/fs.h"
+#include "boot/snapshot.h"
+
+#define FILE_MAX ((size_t) 4 * 1024 * 1024)
+#define LINKS_MAX 8
+
+/* The directory of path, opened; *ret_name is what is left of path. */
+static int open_parent(const char *root, const char *path, const char **ret_name) {
+        const char *slash = strrchr(path, '/');
+        _cleanup_free_ char *parent = strndup(path, slash == path ? 1 : (size_t) (slash - path));
+
+        if (!parent)
+                return -ENOMEM;
+        *ret_name = slash + 1;
+        return root_open(root, parent, O_RDONLY | O_DIRECTORY);
+}
+
+/* Where the links that path may be end. */
+static int follow(const char *root, const char *path, char **ret) {
+        char *p = strdup(path);
+
+        for (unsigned i = 0; p && i < LINKS_MAX; i++) {
+                _cleanup_free_ char *target = NULL;
+                char *next = NULL;
+
+                if (root_readlink(root, p, &target) < 0) {
+                        *ret = p;
+                        return 0;
+                }
+                if (*target == '/')
+                        next = TAKE_PTR(target);
+                else if (asprintf(&next, "%.*s/%s", (int) (strrchr(p, '/') - p), p, target) < 0)
+                        next = NULL;
+                free(p);
+                p = next;
+        }
+        if (!p)
+                return -ENOMEM;
+        free(p);
+        return -ELOOP;
+}
+
+static int write_all(int fd, const char *data, size_t size) {
+        while (size > 0) {
+                ssize_t n = write(fd, data, size);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                data += n;
+                size -= (size_t) n;
+        }
+        return fsync(fd) < 0 ? -errno : 0;
+}
+
+static int replace_at(int dir, const char *name, const void *data, size_t size) {
+        _cleanup_free_ char *temporary = NULL;
+        _cleanup_close_ int fd = -1;
+        struct stat st;
+        int r;
+
+        if (asprintf(&temporary, ".#%s.hugepages", name) < 0) {
+                temporary = NULL;
+                return -ENOMEM;
+        }
+        (void) unlinkat(dir, temporary, 0); /* of a writer that was killed */
+        fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        if (fd < 0)
+                return -errno;
+        if (fstatat(dir, name, &st, 0) >= 0) { /* vfat has neither: what cannot be kept is not there */
+                (void) !fchown(fd, st.st_uid, st.st_gid);
+                (void) fchmod(fd, st.st_mode & 07777);
+        }
+        r = write_all(fd, data, size);
+        if (r >= 0 && renameat(dir, temporary, dir, name) < 0)
+                r = -errno;
+        if (r < 0)
+                (void) unlinkat(dir, temporary, 0);
+        else
+                (void) fsync(dir);
+        return r;
+}
+
+int file_replace(const char *root, const char *path, const void *data, size_t size) {
+        _cleanup_free_ char *target = NULL, *parent = NULL;
+        _cleanup_close_ int dir = -1;
+        const char *name;
+        int r = follow(root, path, &target);
+
+        if (r < 0)
+                return r;
+        parent = strndup(target, (size_t) (strrchr(target, '/') - target));
+        if (!parent)
+                return -ENOMEM;
+        r = root_mkdir_p(root, parent, 0755);
+        if (r < 0)
+                return r;
+        dir = open_parent(root, target, &name);
+        return dir < 0 ? dir : replace_at(dir, name, data, size);
+}
+
+int file_remove(const char *root, const char *path) {
+        _cleanup_close_ int dir = -1;
+        const char *name;
+
+        dir = open_parent(root, path, &name);
+        if (dir < 0)
+                return dir == -ENOENT ? 0 : dir;
+        return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int snapshot_add(Snapshot *s, const char *path) {
+        SavedFile f = { .path = strdup(path) };
+        int r;
+
+        if (!f.path || GROW_ARRAY(s->files, s->n) < 0) {
+                free(f.path);
+                return -ENOMEM;
+        }
+        r = root_read_file(s->root, path, FILE_MAX, &f.data, &f.size);
+        if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
+                free(f.path);
+                return r;
+        }
+        s->files[s->n++] = f;
+        return 0;
+}
+
+static int restore(const char *root, const SavedFile *f) {
+        _cleanup_free_ char *now = NULL;
+        size_t size = 0;
+
+        if (!f->data)
+                return file_remove(root, f->path);
+        if (root_read_file(root, f->path, FILE_MAX, &now, &size) >= 0 && size == f->size &&
+            memcmp(now, f->data, size) == 0)
+                return 0;
+        return file_replace(root, f->path, f->data, f->size);
+}
+
+void snapshot_restore(const Snapshot *s, Diagnostics *d) {
+        for (size_t i = s->n; i-- > 0;) {
+                int r = restore(s->root, s->files + i);
+
+                if (r < 0)
+                        diag_error(d, (Source){ .file = s->files[i].path },
+                                   "cannot be put back as it was: %s", strerror(-r));
+        }
+}
+
+void snapshot_done(Snapshot *s) {
+        for (size_t i = 0; i < s->n; i++) {
+                free(s->files[i].path);
+                free(s->files[i].data);
+        }
+        free(s->files);
+        *s = (Snapshot){};
+}

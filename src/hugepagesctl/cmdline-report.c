@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* hugepagesctl cmdline: what is in place and what is not, as text and as JSON. */
+
+#include "hugepagesctl/cmdline.h"
+
+/* Text. Takes the line over. */
+static void print_line(const Cmdline *c, char *line) {
+        print_wrapped(c->options, line, 0, 4);
+        free(line);
+}
+
+static void print_item(const Cmdline *c, const char *where, const ComparedArgument *a) {
+        switch (a->presence) {
+        case PRESENCE_MISSING:
+                print_line(c, format_text("%s: lacks %s", where, a->wanted));
+                break;
+        case PRESENCE_DIFFERENT:
+                print_line(c, format_text("%s: has %s, not %s", where, a->found, a->wanted));
+                break;
+        case PRESENCE_EXTRA:
+                print_line(c, format_text("%s: also has %s", where, a->found));
+                break;
+        case PRESENCE_IGNORED:
+                print_line(c, format_text("%s: the kernel ignores %s for %s", where, a->found, a->wanted));
+                break;
+        case PRESENCE_PRESENT:
+                break;
+        }
+}
+
+static void print_comparison(const Cmdline *c, const char *where, const Comparison *comparison) {
+        bool silent = true;
+
+        for (size_t i = 0; i < comparison->n; i++) {
+                print_item(c, where, &comparison->items[i]);
+                silent = silent && comparison->items[i].presence == PRESENCE_PRESENT;
+        }
+        if (silent)
+                print_line(c, format_text("%s: %s", where, comparison->n > 0 ? "has them" : "has none"));
+}
+
+static void print_contradictions(const Cmdline *c) {
+        for (size_t i = 0; i < c->n_contradictions; i++)
+                print_line(c, format_text("%s: %s contradicts %s", c->contradictions[i].where,
+                                          c->contradictions[i].found, c->contradictions[i].wanted));
+}
+
+static void print_state(const Cmdline *c) {
+        switch (c->state) {
+        case CMDLINE_IN_PLACE:
+                puts("all is in place");
+                break;
+        case CMDLINE_REBOOT_NEEDED:
+                puts("a reboot is needed");
+                break;
+        case CMDLINE_NOT_INSTALLED:
+                if (c->loader)
+                        puts("not installed: run hugepagesctl cmdline --install, and reboot");
+                else
+                        print_line(c, format_text(
+                                              "not installed: no boot loader is known here, add them to the "
+                                              "kernel command line by hand"));
+                break;
+        case CMDLINE_CONTRADICTED:
+                puts("contradicted: one of the two has to go");
+                break;
+        }
+}
+
+void cmdline_print_check(const Cmdline *c) {
+        if (c->masked)
+                puts("the drop-ins have no effect here, and ask for no kernel arguments");
+        else if (!*c->line)
+                puts("the drop-ins ask for no kernel arguments");
+        else
+                print_line(c, format_text("the drop-ins ask for: %s", c->line));
+        print_comparison(c, "running kernel", &c->running);
+        if (cmdline_knows_loader(c))
+                print_comparison(c, c->loader->name, &c->next);
+        print_contradictions(c);
+        print_state(c);
+}
+
+/* JSON. */
+
+static const char *presence_to_string(Presence p) {
+        static const char *const names[] = {
+                [PRESENCE_PRESENT] = "present",     [PRESENCE_MISSING] = "missing",
+                [PRESENCE_DIFFERENT] = "different", [PRESENCE_EXTRA] = "extra",
+                [PRESENCE_IGNORED] = "ignored",
+        };
+
+        return names[p];
+}
+
+static const char *state_to_string(CmdlineState s) {
+        static const char *const names[] = {
+                [CMDLINE_IN_PLACE] = "in-place",
+                [CMDLINE_REBOOT_NEEDED] = "reboot-needed",
+                [CMDLINE_NOT_INSTALLED] = "not-installed",
+                [CMDLINE_CONTRADICTED] = "contradicted",
+        };
+
+        return names[s];
+}
+
+static struct json_object *comparison_json(const Comparison *comparison) {
+        struct json_object *list = json_new_array();
+
+        for (size_t i = 0; i < comparison->n; i++) {
+                const ComparedArgument *a = &comparison->items[i];
+                struct json_object *item = json_new_object();
+
+                json_add_string(item, "state", presence_to_string(a->presence));
+                json_add_string(item, "wanted", a->wanted);
+                json_add_string(item, "found", a->found);
+                json_append(list, item);
+        }
+        return list;
+}
+
+static struct json_object *arguments_json(const Cmdline *c) {
+        struct json_object *list = json_new_array();
+
+        for (size_t i = 0; i < c->arguments.n; i++) {
+                const Argument *a = &c->arguments.items[i];
+                struct json_object *item = json_new_object();
+
+                json_add_string(item, "text", a->text);
+                json_add_source(item, "source", a->source);
+                json_append(list, item);
+        }
+        return list;
+}
+
+static struct json_object *loader_json(const Cmdline *c) {
+        struct json_object *loader;
+
+        if (!c->loader)
+                return NULL;
+        loader = json_new_object();
+        json_add_string(loader, "name", c->loader->name);
+        json_add_string(loader, "where", c->loader->where);
+        json_add_string(loader, "ours", c->configured.ours);
+        return loader;
+}
+
+static struct json_object *contradictions_json(const Cmdline *c) {
+        struct json_object *list = json_new_array();
+
+        for (size_t i = 0; i < c->n_contradictions; i++) {
+                struct json_object *item = json_new_object();
+
+                json_add_string(item, "wanted", c->contradictions[i].wanted);
+                json_add_string(item, "found", c->contradictions[i].found);
+                json_add_string(item, "where", c->contradictions[i].where);
+                json_append(list, item);
+        }
+        return list;
+}
+
+void cmdline_print_json(const Cmdline *c, Tristate changed) {
+        struct json_object *document = json_new_object();
+
+        json_add_string(document, "kernel", c->release);
+        json_add_string(document, "line", c->line);
+        json_add(document, "arguments", arguments_json(c));
+        json_add(document, "loader", loader_json(c));
+        json_add(document, "running", comparison_json(&c->running));
+        json_add(document, "next_boot", cmdline_knows_loader(c) ? comparison_json(&c->next) : NULL);
+        json_add(document, "contradictions", contradictions_json(c));
+        json_add_string(document, "state", state_to_string(c->state));
+        if (changed == TRISTATE_UNSET)
+                json_add(document, "changed", NULL);
+        else
+                json_add_bool(document, "changed", changed == TRISTATE_YES);
+        json_add_diagnostics(document, &c->diagnostics);
+        json_print(document);
+}

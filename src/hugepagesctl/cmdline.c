@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* hugepagesctl cmdline: the kernel arguments that the drop-ins ask for, and the boot loader's. */
+
+#include <inttypes.h>
+#include <sys/utsname.h>
+
+#include "apply/resolve.h"
+#include "basic/format.h"
+#include "basic/parse.h"
+#include "config/text.h"
+#include "host/foreign.h"
+#include "hugepagesctl/cmdline.h"
+
+#define OSRELEASE_PATH "/proc/sys/kernel/osrelease"
+#define ARCH_PATH "/proc/sys/kernel/arch" /* 6.1 and later */
+
+static void cmdline_done(Cmdline *c) {
+        for (size_t i = 0; i < c->n_contradictions; i++) {
+                free(c->contradictions[i].wanted);
+                free(c->contradictions[i].found);
+                free(c->contradictions[i].where);
+        }
+        free(c->contradictions);
+        comparison_done(&c->running);
+        comparison_done(&c->next);
+        comparison_done(&c->ours);
+        comparison_done(&c->others);
+        loader_arguments_done(&c->configured);
+        arguments_done(&c->arguments);
+        free(c->line);
+        free(c->release);
+        if (c->host)
+                host_free(c->host);
+        if (c->config)
+                config_free(c->config);
+        diag_done(&c->diagnostics);
+}
+
+/* What is asked for. */
+
+/* What is wrong with other keys than those that are used here is for check to tell, but an error may have
+ * cost anything. */
+static void take_errors(Cmdline *c, const Diagnostics *from) {
+        for (size_t i = 0; i < from->n; i++)
+                if (from->items[i].severity == SEVERITY_ERROR)
+                        diag_error(&c->diagnostics, ((Source){ from->items[i].file, from->items[i].line }),
+                                   "%s", from->items[i].message);
+}
+
+static int read_machine(Cmdline *c, char **ret_architecture) {
+        const Options *o = c->options;
+        struct utsname u;
+
+        if (!o->root && uname(&u) >= 0)
+                *ret_architecture = format_text("%s", u.machine);
+        else
+                (void) root_read_line(o->root, ARCH_PATH, ret_architecture);
+        if (o->kernel)
+                c->release = format_text("%s", o->kernel);
+        else if (root_read_line(o->root, OSRELEASE_PATH, &c->release) < 0) {
+                ctl_error("there is no " OSRELEASE_PATH " to tell the kernel's version (see --kernel)");
+                return -ENOENT;
+        }
+        return 0;
+}
+
+/* Its /sys is the host's, and the command line is not its own; while the service is masked, it is as if the
+ * package were not there. hugepages_setup=off is for one boot, and leaves the next one its pages. */
+static bool asks_for_nothing(const Options *o) {
+        return switched_off(o->root) == SWITCHED_OFF_CONTAINER || unit_is_masked_for_good(o->root);
+}
+
+static int make_arguments(Cmdline *c, const char *architecture) {
+        ArgumentsInput input = {
+                .config = c->config,
+                .host = c->host,
+                .architecture = architecture,
+                .pci_node = resolve_pci_node,
+                .userdata = c->options->root,
+        };
+
+        if (kernel_version_parse(c->release, &input.kernel) < 0) {
+                ctl_error("%s: not the version of a kernel (expected one such as 6.12)", c->release);
+                return -EINVAL;
+        }
+        if (!c->masked && arguments_make(&input, &c->arguments, &c->diagnostics) < 0)
+                out_of_memory();
+        c->line = arguments_line(&c->arguments);
+        if (!c->line)
+                out_of_memory();
+        return 0;
+}
+
+static int load(Cmdline *c) {
+        _cleanup_free_ char *architecture = NULL;
+        Diagnostics d = {};
+        int r = read_machine(c, &architecture);
+
+        if (r < 0)
+                return r;
+        c->masked = asks_for_nothing(c->options);
+        if (config_load(c->options->root, &c->config, &d) < 0 ||
+            host_load(c->options->root, HOST_ALL, &c->host, &d) < 0)
+                out_of_memory();
+        if (!c->masked)
+                take_errors(c, &d);
+        diag_done(&d);
+        r = make_arguments(c, architecture);
+        diag_sort(&c->diagnostics);
+        return r;
+}
+
+/* What is there. */
+
+static void compare(const Cmdline *c, const char *line, Comparison *ret) {
+        if (compare_arguments(c->line, line, c->host->default_page_size, ret) < 0)
+                out_of_memory();
+}
+
+/* Takes all three over. */
+static void add_contradiction(Cmdline *c, char *wanted, char *found, char *where) {
+        if (GROW_ARRAY(c->contradictions, c->n_contradictions) < 0)
+                out_of_memory();
+        c->contradictions[c->n_contradictions++] =
+                (Contradiction){ .wanted = wanted, .found = found, .where = where };
+}
+
+/* The kernel takes the first hugepagesz= of a size, and the last word for most others: either way somebody
+ * has decided something else, and we do not decide against him. */
+static void find_contradictions(Cmdline *c) {
+        for (size_t i = 0; i < c->others.n; i++)
+                if (c->others.items[i].presence == PRESENCE_DIFFERENT)
+                        add_contradiction(c, format_text("%s", c->others.items[i].wanted),
+                                          format_text("%s", c->others.items[i].found),
+                                          format_text("%s", c->configured.others_path ?: c->loader->name));
+}
+
+/* vm.nr_hugepages means the default size, and would be that many larger pages after the next boot. */
+static void find_sysctl_contradictions(Cmdline *c) {
+        uint64_t declared = c->config->system.default_page_size, pages;
+        Foreign f = {};
+
+        if (c->masked || declared == 0 || declared == c->host->default_page_size)
+                return;
+        if (foreign_load(c->options->root, "", &f) < 0)
+                out_of_memory();
+        for (size_t i = 0; i < f.n; i++) {
+                const ForeignSetting *s = &f.items[i];
+
+                if (s->kind == FOREIGN_SYSCTL && startswith(s->key, "vm.nr_") &&
+                    (parse_u64(s->value, &pages) < 0 || pages > 0))
+                        add_contradiction(c,
+                                          format_text("default_hugepagesz=%s", FORMAT_SIZE_EXACT(declared)),
+                                          format_text("%s=%s", s->key, s->value),
+                                          format_text("%s:%u", s->file, s->line));
+        }
+        foreign_done(&f);
+}
+
+static bool was_found(const Comparison *comparison, const char *text) {
+        for (size_t i = 0; i < comparison->n; i++)
+                if (streq_ptr(comparison->items[i].found, text))
+                        return true;
+        return false;
+}
+
+bool cmdline_is_stale(const Cmdline *c, const ComparedArgument *a) {
+        return cmdline_knows_loader(c) && a->presence == PRESENCE_EXTRA && !was_found(&c->others, a->found);
+}
+
+static bool any_stale(const Cmdline *c) {
+        for (size_t i = 0; i < c->running.n; i++)
+                if (cmdline_is_stale(c, &c->running.items[i]))
+                        return true;
+        return false;
+}
+
+static CmdlineState decide(const Cmdline *c) {
+        bool running = comparison_complete(&c->running);
+
+        if (c->n_contradictions > 0)
+                return CMDLINE_CONTRADICTED;
+        if (!cmdline_knows_loader(c))
+                return running ? CMDLINE_IN_PLACE : CMDLINE_NOT_INSTALLED;
+        if (!comparison_complete(&c->next) || c->ours.n_different + c->ours.n_extra > 0)
+                return CMDLINE_NOT_INSTALLED;
+        return running && !any_stale(c) ? CMDLINE_IN_PLACE : CMDLINE_REBOOT_NEEDED;
+}
+
+/* Where it fails, the error is among the diagnostics. */
+static void read_loader(Cmdline *c) {
+        _cleanup_free_ char *next = NULL;
+
+        if (!c->loader || c->loader->read(&c->loader_context, &c->configured) < 0)
+                return;
+        next = format_text("%s %s", c->configured.others, c->configured.ours);
+        compare(c, next, &c->next);
+        compare(c, c->configured.ours, &c->ours);
+        compare(c, c->configured.others, &c->others);
+}
+
+static void look(Cmdline *c) {
+        c->loader_context = (LoaderContext){
+                .root = c->options->root,
+                .run = command_run,
+                .diagnostics = &c->diagnostics,
+        };
+        c->loader = loader_find(&c->loader_context);
+        read_loader(c);
+        compare(c, c->host->cmdline, &c->running);
+        find_contradictions(c);
+        find_sysctl_contradictions(c);
+        c->state = decide(c);
+}
+
+/* After a change. */
+static void look_again(Cmdline *c) {
+        comparison_done(&c->next);
+        comparison_done(&c->ours);
+        comparison_done(&c->others);
+        loader_arguments_done(&c->configured);
+        read_loader(c);
+        c->state = decide(c);
+}
+
+/* What is done. */
+
+static bool may_install(const Cmdline *c) {
+        if (!c->loader) {
+                ctl_error("no boot loader is known here; add this to the kernel command line by hand: %s",
+                          c->line);
+                return false;
+        }
+        if (c->diagnostics.n_errors > 0) {
+                ctl_error("nothing was changed, since an error may have cost something that is asked for");
+                return false;
+        }
+        for (size_t i = 0; i < c->n_contradictions; i++)
+                ctl_error("nothing was changed: %s has %s, against %s", c->contradictions[i].where,
+                          c->contradictions[i].found, c->contradictions[i].wanted);
+        return c->n_contradictions == 0;
+}
+
+static bool may_remove(const Cmdline *c) {
+        if (!c->loader)
+                ctl_error("no boot loader is known here: nothing can have been installed");
+        return c->loader;
+}
+
+/* Whether the loader has something else than it should have. */
+static bool differs(const Cmdline *c, const char *line) {
+        return !streq_ptr(c->configured.ours, line);
+}
+
+/* 1: changed, 0: it was so already, or negative errno with the reason among the diagnostics. */
+static int change(Cmdline *c, const char *line) {
+        if (c->options->dry_run)
+                return differs(c, line);
+        return *line ? c->loader->install(&c->loader_context, line) : c->loader->remove(&c->loader_context);
+}
+
+static void print_change(const Cmdline *c, const char *line, bool changed) {
+        _cleanup_free_ char *text = NULL;
+
+        if (!changed)
+                text = format_text("%s: nothing to change%s%s", c->loader->where, *line ? ": " : "", line);
+        else if (*line)
+                text = format_text("%s: %s: %s", c->loader->where,
+                                   c->options->dry_run ? "would be installed" : "installed", line);
+        else
+                text = format_text("%s: %s", c->loader->where,
+                                   c->options->dry_run ? "would be removed" : "removed");
+        print_wrapped(c->options, text, 0, 4);
+        if (c->options->dry_run)
+                puts("nothing was written (--dry-run)");
+        else if (changed)
+                puts("the next boot has it");
+}
+
+static void print_diagnostic_lines(const Cmdline *c) {
+        for (size_t i = 0; i < c->diagnostics.n; i++) {
+                _cleanup_free_ char *line = format_diagnostic(&c->diagnostics.items[i]);
+                _cleanup_free_ char *text = text_escape(line);
+
+                if (!text)
+                        out_of_memory();
+                fprintf(stderr, "%s\n", text);
+        }
+}
+
+static int run_change(Cmdline *c) {
+        const char *line = c->options->remove ? "" : c->line;
+        int r;
+
+        if (!c->options->dry_run && !ctl_is_root(c->options))
+                return CTL_FAILURE;
+        look(c);
+        if (!(c->options->remove ? may_remove(c) : may_install(c))) {
+                print_diagnostic_lines(c);
+                return CTL_FAILURE;
+        }
+        r = change(c, line);
+        if (r > 0 && !c->options->dry_run)
+                look_again(c);
+        print_diagnostic_lines(c);
+        if (r < 0) {
+                ctl_error("%s: %s", c->loader->where, strerror(-r));
+                return CTL_FAILURE;
+        }
+        if (c->options->json)
+                cmdline_print_json(c, r > 0 ? TRISTATE_YES : TRISTATE_NO);
+        else
+                print_change(c, line, r > 0);
+        return CTL_OK;
+}
+
+/* What is printed. */
+
+static int check_status(const Cmdline *c) {
+        if (c->diagnostics.n_errors > 0)
+                return CTL_FAILURE;
+        switch (c->state) {
+        case CMDLINE_REBOOT_NEEDED:
+                return CTL_DEGRADED;
+        case CMDLINE_NOT_INSTALLED:
+                return CTL_NOT_APPLIED;
+        case CMDLINE_CONTRADICTED:
+                return CTL_FAILURE;
+        case CMDLINE_IN_PLACE:
+        default:
+                return CTL_OK;
+        }
+}
+
+/* No word about the loader: its own tools may be what asks. */
+static int run_print(Cmdline *c) {
+        if (c->options->json) {
+                look(c);
+                cmdline_print_json(c, TRISTATE_UNSET);
+        } else {
+                if (*c->line)
+                        puts(c->line);
+                print_diagnostic_lines(c);
+        }
+        return c->diagnostics.n_errors > 0 ? CTL_FAILURE : CTL_OK;
+}
+
+static int run_check(Cmdline *c) {
+        look(c);
+        if (c->options->json)
+                cmdline_print_json(c, TRISTATE_UNSET);
+        else {
+                cmdline_print_check(c);
+                print_diagnostic_lines(c);
+        }
+        return check_status(c);
+}
+
+int verb_cmdline(const Options *o, char *const *arguments) {
+        _cleanup_(cmdline_done) Cmdline c = { .options = o };
+
+        if (o->check + o->install + o->remove > 1) {
+                ctl_error("--check, --install and --remove exclude each other");
+                return CTL_USAGE;
+        }
+        if (o->dry_run && !o->install && !o->remove) {
+                ctl_error("--dry-run goes with --install or --remove");
+                return CTL_USAGE;
+        }
+        switch (load(&c)) {
+        case 0:
+                break;
+        case -EINVAL:
+                return o->kernel ? CTL_USAGE : CTL_FAILURE;
+        default:
+                return CTL_FAILURE;
+        }
+        if (o->install || o->remove)
+                return run_change(&c);
+        return o->check ? run_check(&c) : run_print(&c);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* hugepagesctl initrd: the drop-in that goes into the initrd, and the way to build one with it. */
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include "basic/format.h"
+#include "boot/arguments.h"
+#include "config/dropins.h"
+#include "config/origins.h"
+#include "config/text.h"
+#include "hugepagesctl/initrd.h"
+
+#define UPDATE_INITRAMFS "/usr/sbin/update-initramfs"
+#define DRACUT "/usr/bin/dracut"
+#define OSTREE_BOOTED "/run/ostree-booted"
+#define UPDATE_HINT "\"hugepagesctl initrd --update\" builds it anew"
+
+/* The drop-in. All pools are in it, not only gigantic ones: what KeepFree= allows is one sum, and essential
+ * pools come first whatever their page size. Values are written in one form however they were spelt, so that
+ * two texts differ only where something differs. */
+
+static bool reserves(const Pool *p) {
+        return !p->section.dropped && p->size.type != AMOUNT_UNSET;
+}
+
+/* NULL where there is none. */
+static const Pool *first_gigantic(const Config *c, const Host *h) {
+        for (size_t i = 0; i < c->n_pools; i++) {
+                const Pool *p = c->pools[i];
+
+                if (reserves(p) &&
+                    page_size_is_gigantic(h, p->page_size > 0 ? p->page_size : h->default_page_size))
+                        return p;
+        }
+        return NULL;
+}
+
+/* What origins_restore() reads. */
+static void put_origin(FILE *f, Source source) {
+        _cleanup_free_ char *path = source.file ? text_escape(source.file) : NULL;
+
+        if (path)
+                fprintf(f, "# %s:%u\n", path, source.line);
+}
+
+/* Takes the value over. */
+static void put_key(FILE *f, const Section *s, const char *key, char *value) {
+        put_origin(f, section_key_source(s, key));
+        fprintf(f, "%s=%s\n", key, value);
+        free(value);
+}
+
+static char *format_yes_no(bool b) {
+        return format_text("%s", b ? "yes" : "no");
+}
+
+static void put_system(FILE *f, const System *system) {
+        const Section *s = &system->section;
+        uint64_t usec = system->timeout_usec;
+
+        putc('\n', f);
+        put_origin(f, s->source);
+        fputs("[System]\n", f);
+        if (system->keep_free.type != AMOUNT_UNSET)
+                put_key(f, s, "KeepFree", format_amount(&system->keep_free));
+        put_key(f, s, "TimeoutSec",
+                usec % 1000000 == 0 ? format_text("%" PRIu64 "s", usec / 1000000)
+                                    : format_text("%" PRIu64 "us", usec));
+        put_key(f, s, "Compact", format_yes_no(system->compact));
+        put_key(f, s, "DropCaches", format_yes_no(system->drop_caches));
+        if (system->optimize_vmemmap != TRISTATE_UNSET)
+                put_key(f, s, "OptimizeVmemmap", format_yes_no(system->optimize_vmemmap == TRISTATE_YES));
+}
+
+static void put_pool(FILE *f, const Pool *p) {
+        const Section *s = &p->section;
+        bool pages = p->size.type == AMOUNT_PAGES || p->size.type == AMOUNT_NODES_PAGES;
+
+        putc('\n', f);
+        put_origin(f, s->source);
+        fprintf(f, "[Pool %s]\n", s->name);
+        if (p->page_size > 0)
+                put_key(f, s, "PageSize", format_text("%s", FORMAT_SIZE_EXACT(p->page_size)));
+        put_key(f, s, pages ? "Pages" : "Size", format_amount(&p->size));
+        if (p->headroom.value > 0)
+                put_key(f, s, "Headroom", format_amount(&p->headroom));
+        if (p->nodes.type != NODES_ALL)
+                put_key(f, s, "Nodes", format_nodes(&p->nodes));
+        if (p->essential)
+                put_key(f, s, "Essential", format_yes_no(true));
+}
+
+static char *format_dropin(const Config *c) {
+        char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+
+        if (!f)
+                out_of_memory();
+        fputs("# For the initrd, written by hugepagesctl initrd. Above each line: where it is from.\n", f);
+        put_system(f, &c->system);
+        for (size_t i = 0; i < c->n_pools; i++)
+                if (reserves(c->pools[i]))
+                        put_pool(f, c->pools[i]);
+        if (fclose(f) != 0)
+                out_of_memory();
+        return text;
+}
+
+/* From the drop-ins alone, and no Plan: initrds are also built where this kernel is not the one that they
+ * are for. */
+typedef struct Wanted {
+        Diagnostics diagnostics;
+        Config *config;
+        Host *host;
+        const Pool *pool; /* the first gigantic one; NULL for none */
+        char *text;       /* "" where there is nothing to do for the initrd */
+} Wanted;
+
+static void wanted_done(Wanted *w) {
+        host_free(w->host);
+        config_free(w->config);
+        diag_done(&w->diagnostics);
+        free(w->text);
+}
+
+static void wanted_load(const Options *o, Wanted *w) {
+        bool wanted;
+
+        if (config_load(o->root, &w->config, &w->diagnostics) < 0 ||
+            host_load(o->root, HOST_SIZES, &w->host, &w->diagnostics) < 0)
+                out_of_memory();
+        w->pool = first_gigantic(w->config, w->host);
+        wanted = w->pool && w->config->system.initrd && !unit_is_masked_for_good(o->root);
+        w->text = wanted ? format_dropin(w->config) : format_text("%s", "");
+}
+
+/* What the initrd has. */
+
+/* Its text and time. "" and 0 where there is none. */
+static char *read_copy(const Options *o, const char *path, struct timespec *ret_time) {
+        _cleanup_close_ int fd = root_open(o->root, path, O_RDONLY);
+        struct stat st;
+        char *text;
+
+        *ret_time = (struct timespec){};
+        if (fd < 0 || fstat(fd, &st) < 0 || root_read_file(o->root, path, DROPIN_SIZE_MAX, &text, NULL) < 0)
+                return format_text("%s", "");
+        *ret_time = st.st_mtim;
+        return text;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b) {
+        return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+static const char *initrd_tool(const Options *o) {
+        static const char *const tools[] = { UPDATE_INITRAMFS, DRACUT };
+
+        for (size_t i = 0; i < ELEMENTSOF(tools); i++)
+                if (root_exists(o->root, tools[i]))
+                        return tools[i];
+        return NULL;
+}
+
+/* What the newest initrd that is known of reserves. NULL where none is known. Two witnesses: what was in the
+ * one that this system has booted with, and what was put into the one that was built here last. An image
+ * that was built elsewhere leaves only the first, one that has not booted yet only the second. */
+static char *initrd_contents(const Options *o) {
+        struct timespec booted_at, built_at;
+        _cleanup_free_ char *booted = read_copy(o, INITRD_BOOTED_PATH, &booted_at),
+                            *built = read_copy(o, INITRD_BUILT_PATH, &built_at);
+
+        if (booted_at.tv_sec == 0 && built_at.tv_sec == 0 && !initrd_tool(o))
+                return NULL;
+        return is_later(&booted_at, &built_at) ? TAKE_PTR(booted) : TAKE_PTR(built);
+}
+
+/* The next line that says something; NULL at the end. */
+static const char *next_line(const char **p, size_t *ret_length) {
+        while (**p) {
+                const char *line = *p;
+
+                *ret_length = strcspn(line, "\n");
+                *p += *ret_length + (line[*ret_length] == '\n');
+                if (*ret_length > 0 && *line != '#')
+                        return line;
+        }
+        return NULL;
+}
+
+/* But for comments: lines may have moved. */
+static bool same_dropin(const char *a, const char *b) {
+        const char *x, *y;
+        size_t n = 0, m = 0;
+
+        do {
+                x = next_line(&a, &n);
+                y = next_line(&b, &m);
+        } while (x && y && n == m && memcmp(x, y, n) == 0);
+        return !x && !y;
+}
+
+/* What the initrd lacks, one sentence; NULL for nothing. */
+static char *find_fault(const Options *o, const Wanted *w) {
+        _cleanup_free_ char *contents = initrd_contents(o);
+
+        if (!contents || same_dropin(w->text, contents))
+                return NULL;
+        if (isempty(w->text))
+                return format_text(
+                        "the initrd is stale, it reserves gigantic pages that it should not; " UPDATE_HINT);
+        if (isempty(contents))
+                return format_text("the initrd does not reserve the pages of pool %s; " UPDATE_HINT,
+                                   w->pool->section.name);
+        return format_text(
+                "the initrd is stale, it was built for other pools than there are now; " UPDATE_HINT);
+}
+
+char *initrd_fault(const Options *o) {
+        _cleanup_(wanted_done) Wanted w = {};
+
+        wanted_load(o, &w);
+        return find_fault(o, &w);
+}
+
+void initrd_lint(const Options *o, Diagnostics *d) {
+        _cleanup_(wanted_done) Wanted w = {};
+        _cleanup_free_ char *fault = NULL;
+
+        wanted_load(o, &w);
+        fault = find_fault(o, &w);
+        if (fault)
+                diag_warning(d, w.pool ? w.pool->section.source : (Source){}, "%s", fault);
+}
+
+/* Building. */
+
+static int run_tool(const char *const *argv) {
+        extern char **environ;
+        int status, r;
+        pid_t pid;
+
+        fflush(stdout);
+        r = posix_spawn(&pid, argv[0], NULL, NULL, (char *const *) argv, environ);
+        if (r != 0)
+                return -r;
+        while (waitpid(pid, &status, 0) < 0)
+                if (errno != EINTR)
+                        return -errno;
+        return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECANCELED;
+}
+
+/* NULL after an error message where there is no initrd that could be built here. */
+static const char *const *update_command(const Options *o) {
+        static const char *const initramfs_tools[] = { UPDATE_INITRAMFS, "-u", NULL };
+        static const char *const dracut[] = { DRACUT, "--force", "--regenerate-all", NULL };
+        const char *tool = initrd_tool(o);
+
+        if (root_exists(o->root, OSTREE_BOOTED)) {
+                ctl_error("the initrd is part of this system's image: build the image anew with the "
+                          "drop-ins in it, or see rpm-ostree initramfs --help");
+                return NULL;
+        }
+        if (!tool) {
+                ctl_error("neither update-initramfs nor dracut is installed");
+                return NULL;
+        }
+        return streq(tool, UPDATE_INITRAMFS) ? initramfs_tools : dracut;
+}
+
+static void print_command(const char *const *command) {
+        for (; *command; command++)
+                printf("%s%c", *command, command[1] ? ' ' : '\n');
+}
+
+static int update(const Options *o) {
+        const char *const *command = update_command(o);
+        _cleanup_free_ char *fault = NULL;
+        int r;
+
+        if (!command || (!o->dry_run && !ctl_is_root(o)))
+                return CTL_FAILURE;
+        if (o->root && !o->dry_run) {
+                ctl_error("--update builds no initrd below another root");
+                return CTL_FAILURE;
+        }
+        print_command(command);
+        if (o->dry_run)
+                return CTL_OK;
+        r = run_tool(command);
+        if (r < 0) {
+                ctl_error("%s has failed%s%s", command[0], r == -ECANCELED ? "" : ": ",
+                          r == -ECANCELED ? "" : strerror(-r));
+                return CTL_FAILURE;
+        }
+        fault = initrd_fault(o);
+        if (!fault)
+                return CTL_OK;
+        ctl_error("%s has not put the pools into the initrd: is hugepages-setup left out in its "
+                  "configuration?",
+                  command[0]);
+        return CTL_FAILURE;
+}
+
+/* For the hooks of those who build initrds: what they were given. */
+static int record(const Options *o, const char *text) {
+        int r;
+
+        if (isempty(text) && !root_exists(o->root, INITRD_BUILT_PATH))
+                return 0;
+        r = root_mkdir_p(o->root, "/var/lib/hugepages-setup", 0755);
+        if (r >= 0)
+                r = root_write_file_atomic(o->root, INITRD_BUILT_PATH, text);
+        if (r < 0)
+                ctl_error("%s: %s", INITRD_BUILT_PATH, strerror(-r));
+        return r;
+}
+
+int verb_initrd(const Options *o, char *const *arguments) {
+        _cleanup_(wanted_done) Wanted w = {};
+
+        if (o->record && o->update) {
+                ctl_error("--record and --update exclude each other");
+                return CTL_USAGE;
+        }
+        if (o->update)
+                return update(o);
+        wanted_load(o, &w);
+        fputs(w.text, stdout);
+        return o->record && record(o, w.text) < 0 ? CTL_FAILURE : CTL_OK;
+}

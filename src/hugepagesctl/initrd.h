@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Initrd: whether the initrd reserves what it is to reserve. */
+
+#include "hugepagesctl/ctl.h"
+
+/* What the initrd of the next boot lacks, one sentence, to be freed by the caller; NULL where it is as
+ * declared, or nothing is known of any. */
+char *initrd_fault(const Options *o);
+
+/* The same as a warning. */
+void initrd_lint(const Options *o, Diagnostics *d);

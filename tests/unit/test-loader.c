@@ -1,0 +1,984 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The boot loaders, each with a fake of its tools (tests/boot/fakes). */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "boot/edit.h"
+#include "boot/loader.h"
+#include "temp-root.h"
+
+#define OURS "hugepagesz=1G hugepages=0:1,1:2"
+#define NEW "default_hugepagesz=1G hugepagesz=1G hugepages=0:2,1:2"
+#define ID "0123456789abcdef0123456789abcdef"
+#define ENTRY "/boot/loader/entries/" ID "-6.1.0-1.conf"
+#define ENTRY2 "/boot/loader/entries/" ID "-6.1.0-2+3-1.conf"
+
+/* A machine below a temporary root, whose tools are the fakes. */
+typedef struct Bed {
+        char *root;
+        LoaderContext context;
+        Diagnostics diagnostics;
+        unsigned n_runs;
+        const char *fail, *old; /* $FAKE_FAIL, $FAKE_OLD */
+} Bed;
+
+static int run_fake(void *userdata, const char *const *argv, char **ret_output) {
+        Bed *b = userdata;
+        char path[4096], buffer[8192];
+        int fds[2], status;
+        size_t n = 0;
+        pid_t pid;
+
+        b->n_runs++;
+        snprintf(path, sizeof(path), "%s/tests/boot/fakes/%s", getenv("SOURCE_ROOT"),
+                 strrchr(argv[0], '/') + 1);
+        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                char search[4096];
+
+                snprintf(search, sizeof(search), "%s/tests/boot/fakes:/usr/bin:/bin", getenv("SOURCE_ROOT"));
+                setenv("PATH", search, 1);
+                setenv("FAKE_ROOT", b->root, 1);
+                setenv("FAKE_FAIL", b->fail ?: "", 1);
+                setenv("FAKE_OLD", b->old ?: "", 1);
+                dup2(fds[1], STDOUT_FILENO);
+                dup2(fds[1], STDERR_FILENO);
+                execv(path, (char *const *) argv);
+                _exit(127);
+        }
+        close(fds[1]);
+        for (ssize_t got;
+             n < sizeof(buffer) - 1 && (got = read(fds[0], buffer + n, sizeof(buffer) - 1 - n)) > 0;)
+                n += (size_t) got;
+        buffer[n] = 0;
+        close(fds[0]);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        if (ret_output) {
+                *ret_output = strdup(buffer);
+                assert_non_null(*ret_output);
+        }
+        return WEXITSTATUS(status);
+}
+
+static Bed *bed_new(void) {
+        Bed *b = calloc(1, sizeof(*b));
+
+        assert_non_null(b);
+        b->root = temp_root_new();
+        b->context = (LoaderContext){
+                .root = b->root,
+                .run = run_fake,
+                .userdata = b,
+                .diagnostics = &b->diagnostics,
+                .tools_know_root = true,
+        };
+        temp_root_write(b->root, "/etc/machine-id", ID "\n");
+        temp_root_write(b->root, "/etc/os-release", "NAME=Fake\nID=\"fake\"\n");
+        return b;
+}
+
+static void bed_free(Bed *b) {
+        diag_done(&b->diagnostics);
+        temp_root_free(b->root);
+        free(b);
+}
+
+DEFINE_CLEANUP(Bed, bed_free)
+#define _cleanup_bed_ _cleanup_(bed_freep)
+
+static void assert_file(const Bed *b, const char *path, const char *expected) {
+        _cleanup_free_ char *text = NULL;
+        int r = root_read_file(b->root, path, 65536, &text, NULL);
+
+        if (!expected) {
+                assert_int_equal(r, -ENOENT);
+                return;
+        }
+        assert_int_equal(r, 0);
+        assert_string_equal(text, expected);
+}
+
+static void assert_loader(const Bed *b, const char *name) {
+        const Loader *l = loader_find(&b->context);
+
+        if (!name)
+                assert_null(l);
+        else {
+                assert_non_null(l);
+                assert_string_equal(l->name, name);
+        }
+}
+
+static void assert_arguments(const Bed *b, const char *ours, const char *others) {
+        LoaderArguments a = {};
+
+        assert_int_equal(loader_find(&b->context)->read(&b->context, &a), 0);
+        assert_string_equal(a.ours, ours);
+        assert_string_equal(a.others, others);
+        loader_arguments_done(&a);
+}
+
+static int install(const Bed *b, const char *arguments) {
+        return loader_find(&b->context)->install(&b->context, arguments);
+}
+
+static int take_away(const Bed *b) {
+        return loader_find(&b->context)->remove(&b->context);
+}
+
+static void assert_message(const Bed *b, const char *part) {
+        for (size_t i = 0; i < b->diagnostics.n; i++) {
+                _cleanup_free_ char *text = diag_format(b->diagnostics.items + i);
+
+                if (text && strstr(text, part))
+                        return;
+        }
+        fail_msg("no message has: %s", part);
+}
+
+/* Lines. */
+
+static void assert_replaced(const char *text, TextKind kind, const char *installed, const char *arguments,
+                            const char *expected) {
+        _cleanup_free_ char *result = NULL;
+        Installed i = {};
+
+        assert_int_equal(installed_push(&i, installed), 0);
+        assert_int_equal(edit_replace(text, kind, &i, arguments, &result), 0);
+        assert_string_equal(result, expected);
+        installed_done(&i);
+}
+
+static void test_arguments_go_behind_the_last_word(void **state) {
+        assert_replaced("root=x quiet\n", TEXT_CMDLINE, "", OURS, "root=x quiet " OURS "\n");
+        assert_replaced("root=x  quiet  \n\n", TEXT_CMDLINE, "", OURS, "root=x  quiet " OURS "  \n\n");
+        assert_replaced("root=x\nquiet", TEXT_CMDLINE, "", OURS, "root=x\nquiet " OURS);
+        assert_replaced("", TEXT_CMDLINE, "", OURS, OURS);
+        assert_replaced("root=x\n# a comment\n", TEXT_CMDLINE, "", OURS, "root=x " OURS "\n# a comment\n");
+        assert_replaced("dyndbg=\"file a +p\"\n", TEXT_CMDLINE, "", OURS, "dyndbg=\"file a +p\" " OURS "\n");
+        assert_replaced("title x\noptions  root=x\nlinux /l\n", TEXT_ENTRY, "", OURS,
+                        "title x\noptions  root=x " OURS "\nlinux /l\n");
+        assert_replaced("linux /l\n", TEXT_ENTRY, "", OURS, "linux /l\noptions " OURS "\n");
+        assert_replaced("linux /l", TEXT_ENTRY, "", OURS, "linux /l\noptions " OURS "\n");
+        assert_replaced("options\nlinux /l\n", TEXT_ENTRY, "", OURS, "options " OURS "\nlinux /l\n");
+        assert_replaced("options a\noptions\tb\nlinux /l\n", TEXT_ENTRY, "", OURS,
+                        "options a\noptions\tb " OURS "\nlinux /l\n");
+        assert_replaced("options-x a\noptions b\n#options c\n", TEXT_ENTRY, "", OURS,
+                        "options-x a\noptions b " OURS "\n#options c\n");
+}
+
+static void test_arguments_go_before_what_is_for_init(void **state) {
+        assert_replaced("a -- b\n", TEXT_CMDLINE, "", OURS, "a " OURS " -- b\n");
+        assert_replaced("-- b\n", TEXT_CMDLINE, "", OURS, OURS " -- b\n");
+        assert_replaced("a\n-- b\nc\n", TEXT_CMDLINE, "", OURS, "a " OURS "\n-- b\nc\n");
+        assert_replaced("a --b\n", TEXT_CMDLINE, "", OURS, "a --b " OURS "\n");
+        assert_replaced("options -- b\n", TEXT_ENTRY, "", OURS, "options " OURS " -- b\n");
+        assert_replaced("options a -- b\noptions c\n", TEXT_ENTRY, "", OURS,
+                        "options a " OURS " -- b\noptions c\n");
+        /* There they are no use, and not ours. */
+        assert_replaced("a -- " OURS "\n", TEXT_CMDLINE, OURS, OURS, "a " OURS " -- " OURS "\n");
+}
+
+static void test_what_was_put_there_goes_without_a_trace(void **state) {
+        static const char *const texts[] = { "root=x quiet\n",
+                                             "root=x  quiet  \n\n",
+                                             "root=x\nquiet",
+                                             "",
+                                             "\n",
+                                             "root=x\n# hugepagesz=1G hugepages=0:1,1:2\n",
+                                             "a\t\n",
+                                             "hugepagesz=2M hugepages=8 quiet\r\n",
+                                             "a -- b\n",
+                                             "-- b\n" };
+
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
+                _cleanup_free_ char *with = NULL;
+                Installed none = {};
+
+                assert_int_equal(edit_replace(texts[i], TEXT_CMDLINE, &none, OURS, &with), 0);
+                assert_string_not_equal(with, texts[i]);
+                assert_replaced(with, TEXT_CMDLINE, OURS, "", texts[i]);
+        }
+        assert_replaced("options " OURS "\n", TEXT_ENTRY, OURS, "", "options\n");
+}
+
+static void test_only_what_is_ours_is_replaced(void **state) {
+        assert_replaced("a " OURS " b\n", TEXT_CMDLINE, OURS, OURS, "a " OURS " b\n");
+        assert_replaced("a " OURS " b\n", TEXT_CMDLINE, OURS, "", "a b\n");
+        assert_replaced("a " OURS " b\n", TEXT_CMDLINE, OURS, NEW, "a b " NEW "\n");
+        assert_replaced(OURS " b\n", TEXT_CMDLINE, OURS, "", "b\n");
+        /* Of two equal ones the last is ours. */
+        assert_replaced(OURS " b " OURS "\n", TEXT_CMDLINE, OURS, "", OURS " b\n");
+        /* Somebody else's count, or nothing remembered. */
+        assert_replaced("a hugepagesz=1G hugepages=4\n", TEXT_CMDLINE, OURS, "",
+                        "a hugepagesz=1G hugepages=4\n");
+        assert_replaced("a hugepagesz=1G b hugepages=0:1,1:2\n", TEXT_CMDLINE, OURS, "",
+                        "a hugepagesz=1G b hugepages=0:1,1:2\n");
+        assert_replaced("a " OURS "\n", TEXT_CMDLINE, "", "", "a " OURS "\n");
+        assert_replaced("a " OURS "3\n", TEXT_CMDLINE, OURS, "", "a " OURS "3\n");
+        /* Words in between, of a list of several. */
+        assert_replaced("default_hugepagesz=1G x hugepagesz=1G hugepages=0:2,1:2 y\n", TEXT_CMDLINE, NEW, "",
+                        "x y\n");
+        /* The same count of two sizes. */
+        assert_replaced("hugepagesz=2M hugepages=4 hugepagesz=1G hugepages=4 x", TEXT_CMDLINE,
+                        "hugepagesz=1G hugepages=4", "", "hugepagesz=2M hugepages=4 x");
+        assert_replaced("hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4 x", TEXT_CMDLINE,
+                        "hugepagesz=1G hugepages=4", "", "hugepagesz=2M hugepages=4 x");
+}
+
+static void test_a_change_that_was_cut_short_is_known_either_way(void **state) {
+        static const char *const lines[] = { "a " OURS "\n", "a " NEW "\n" };
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_free_ char *result = NULL, *gone = NULL;
+                Installed in = {};
+
+                assert_int_equal(installed_push(&in, OURS), 0);
+                assert_int_equal(installed_push(&in, NEW), 0);
+                assert_int_equal(edit_replace(lines[i], TEXT_CMDLINE, &in, NEW, &result), 0);
+                assert_string_equal(result, "a " NEW "\n");
+                assert_int_equal(edit_replace(lines[i], TEXT_CMDLINE, &in, "", &gone), 0);
+                assert_string_equal(gone, "a\n");
+                installed_done(&in);
+        }
+}
+
+static void test_what_both_lists_have_is_taken_once(void **state) {
+        _cleanup_free_ char *result = NULL;
+        Installed in = {};
+
+        assert_int_equal(installed_push(&in, "x=1 hugepagesz=1G hugepages=4"), 0);
+        assert_int_equal(installed_push(&in, "hugepagesz=2M hugepages=4 hugepagesz=1G hugepages=4"), 0);
+        assert_int_equal(edit_replace("hugepagesz=1G hugepages=4 x=1 hugepagesz=1G hugepages=4\n",
+                                      TEXT_CMDLINE, &in, "", &result),
+                         0);
+        assert_string_equal(result, "hugepagesz=1G hugepages=4\n");
+        installed_done(&in);
+}
+
+static void test_what_is_installed_is_remembered(void **state) {
+        _cleanup_bed_ Bed *b = bed_new();
+        Installed in = {};
+
+        assert_int_equal(installed_load(b->root, &in), 0);
+        assert_int_equal(in.n, 0);
+        assert_int_equal(installed_push(&in, OURS), 0);
+        assert_int_equal(installed_push(&in, NEW), 0);
+        in.seeded = true;
+        assert_int_equal(installed_save(b->root, &in), 0);
+        installed_done(&in);
+        assert_int_equal(installed_load(b->root, &in), 0);
+        assert_int_equal(in.n, 2);
+        assert_string_equal(in.arguments[0], NEW);
+        assert_string_equal(in.arguments[1], OURS);
+        assert_true(in.seeded);
+        assert_int_equal(installed_set(&in, in.arguments[1]), 0);
+        assert_int_equal(in.n, 1);
+        assert_string_equal(in.arguments[0], OURS);
+        in.seeded = false;
+        assert_int_equal(installed_set(&in, ""), 0);
+        assert_int_equal(installed_save(b->root, &in), 0);
+        assert_file(b, INSTALLED_PATH, NULL);
+        installed_done(&in);
+}
+
+/* GRUB. */
+
+#define GRUB_FILE "/etc/default/grub.d/zz-hugepages-setup.cfg"
+#define GRUB_CFG "/boot/grub/grub.cfg"
+#define GRUB_CFG_WITH(arguments)                                                                            \
+        "\tlinux\t/vmlinuz root=UUID=1 ro nosmt console=ttyS0 " arguments " quiet splash\n"                 \
+        "\tlinux\t/vmlinuz root=UUID=1 ro single nosmt console=ttyS0\n"
+#define GRUB_CFG_PLAIN                                                                                      \
+        "\tlinux\t/vmlinuz root=UUID=1 ro nosmt console=ttyS0 quiet splash\n"                               \
+        "\tlinux\t/vmlinuz root=UUID=1 ro single nosmt console=ttyS0\n"
+
+static Bed *grub_new(void) {
+        Bed *b = bed_new();
+
+        temp_root_write(b->root, "/usr/sbin/grub-mkconfig",
+                        "for x in ${sysconfdir}/default/grub.d/*.cfg ; do\n");
+        temp_root_write(b->root, "/usr/sbin/update-grub", "");
+        temp_root_write(b->root, "/etc/default/grub",
+                        "# GRUB_CMDLINE_LINUX=\"comment\"\nGRUB_TIMEOUT=5\n"
+                        "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\nGRUB_CMDLINE_LINUX=nosmt\n");
+        temp_root_write(
+                b->root, "/etc/default/grub.d/50-cloud.cfg",
+                "export GRUB_CMDLINE_LINUX=\"${GRUB_CMDLINE_LINUX:+$GRUB_CMDLINE_LINUX }console=ttyS0\"\n"
+                "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT\"' splash'\n");
+        temp_root_write(b->root, "/etc/default/grub.d/README", "GRUB_CMDLINE_LINUX=wrong\n");
+        temp_root_write(b->root, GRUB_CFG, GRUB_CFG_PLAIN);
+        return b;
+}
+
+static void answer(const Bed *b, const char *arguments) {
+        temp_root_write(b->root, "/answer", arguments);
+}
+
+static void assert_runs(Bed *b, unsigned n) {
+        assert_int_equal(b->n_runs, n);
+        b->n_runs = 0;
+}
+
+static void test_grub_is_told_once_and_forgets(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+
+        assert_loader(b, "GRUB");
+        answer(b, OURS "\n");
+        assert_arguments(b, "", "nosmt console=ttyS0 quiet splash");
+        assert_int_equal(install(b, OURS), 1);
+        assert_runs(b, 1);
+        assert_file(b, GRUB_CFG, GRUB_CFG_WITH(OURS));
+        assert_arguments(b, OURS, "nosmt console=ttyS0 quiet splash");
+        assert_int_equal(install(b, OURS), 0);
+        assert_runs(b, 0);
+        answer(b, NEW "\n");
+        assert_int_equal(install(b, NEW), 1);
+        assert_file(b, GRUB_CFG, GRUB_CFG_WITH(NEW));
+        assert_int_equal(take_away(b), 1);
+        assert_runs(b, 2);
+        assert_file(b, GRUB_FILE, NULL);
+        assert_file(b, GRUB_CFG,
+                    "\tlinux\t/vmlinuz root=UUID=1 ro nosmt console=ttyS0 quiet splash\n"
+                    "\tlinux\t/vmlinuz root=UUID=1 ro single nosmt console=ttyS0\n");
+        assert_int_equal(take_away(b), 0);
+        assert_runs(b, 0);
+        assert_int_equal(b->diagnostics.n, 0);
+}
+
+static int update_grub(Bed *b) {
+        return run_fake(b, (const char *const[]){ "/usr/sbin/update-grub", NULL }, NULL);
+}
+
+static void test_grub_asks_at_each_update(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+        _cleanup_free_ char *path = NULL;
+
+        answer(b, OURS "\n");
+        assert_int_equal(install(b, OURS), 1);
+        answer(b, NEW "\n"); /* the drop-ins were changed */
+        assert_int_equal(update_grub(b), 0);
+        assert_file(b, GRUB_CFG, GRUB_CFG_WITH(NEW));
+        answer(b, ""); /* they ask for nothing any more */
+        assert_int_equal(update_grub(b), 0);
+        assert_file(b, GRUB_CFG, GRUB_CFG_PLAIN);
+        assert_true(asprintf(&path, "%s/answer", b->root) > 0);
+        assert_int_equal(unlink(path), 0); /* hugepagesctl fails: what it said before */
+        assert_int_equal(update_grub(b), 0);
+        assert_file(b, GRUB_CFG, GRUB_CFG_WITH(OURS));
+}
+
+static void test_grub_that_fails_keeps_the_old_state(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+        _cleanup_free_ char *before = NULL;
+
+        b->fail = "1";
+        answer(b, OURS "\n");
+        assert_int_equal(install(b, OURS), -EIO);
+        assert_file(b, GRUB_FILE, NULL);
+        assert_file(b, GRUB_CFG, GRUB_CFG_PLAIN);
+        assert_message(b, "/usr/sbin/update-grub: failed with exit status 1");
+        b->fail = NULL;
+        assert_int_equal(install(b, OURS), 1);
+        assert_int_equal(root_read_file(b->root, GRUB_FILE, 65536, &before, NULL), 0);
+        b->fail = "1";
+        assert_int_equal(install(b, NEW), -EIO);
+        assert_file(b, GRUB_FILE, before);
+        assert_int_equal(take_away(b), -EIO);
+        assert_file(b, GRUB_FILE, before);
+        assert_file(b, GRUB_CFG, GRUB_CFG_WITH(OURS));
+}
+
+static void test_grub_words_of_the_administrator_are_his(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+
+        temp_root_write(
+                b->root, "/etc/default/grub.d/60-own.cfg",
+                "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT hugepagesz=2M hugepages=4\"\n");
+        answer(b, "hugepagesz=1G hugepages=4\n");
+        assert_int_equal(install(b, "hugepagesz=1G hugepages=4"), 1);
+        assert_arguments(b, "hugepagesz=1G hugepages=4",
+                         "nosmt console=ttyS0 quiet splash hugepagesz=2M hugepages=4");
+}
+
+static void test_grub_that_loses_them_is_told(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+
+        temp_root_write(b->root, "/etc/default/grub.d/zzz.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=lost\n");
+        answer(b, OURS "\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_message(b, "/boot/grub/grub.cfg: has not got the arguments");
+        assert_arguments(b, "", "nosmt console=ttyS0 lost");
+}
+
+static void test_grub_words_for_init_do_not_hide_ours(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+
+        temp_root_write(b->root, "/etc/default/grub.d/60-own.cfg",
+                        "GRUB_CMDLINE_LINUX_DEFAULT='quiet -- x'\n");
+        answer(b, OURS "\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_arguments(b, OURS, "nosmt console=ttyS0 quiet");
+        assert_int_equal(install(b, OURS), 0);
+}
+
+static void test_grub_takes_no_shell(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+
+        assert_int_equal(install(b, "a=';reboot'"), -EINVAL);
+        assert_int_equal(install(b, "thp_anon=64K:always;128K:inherit"), -EINVAL);
+        assert_file(b, GRUB_FILE, NULL);
+}
+
+static void test_below_a_root_no_tool_is_run(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+
+        b->context.tools_know_root = false;
+        assert_int_equal(install(b, OURS), 1);
+        assert_arguments(b, OURS, "nosmt console=ttyS0 quiet splash");
+        assert_int_equal(install(b, OURS), 0);
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, GRUB_FILE, NULL);
+        assert_file(b, GRUB_CFG, GRUB_CFG_PLAIN);
+        assert_runs(b, 0);
+}
+
+static void test_grub_without_the_directory_is_not_ours(void **state) {
+        _cleanup_bed_ Bed *b = bed_new();
+
+        temp_root_write(b->root, "/usr/sbin/grub-mkconfig", ". ${sysconfdir}/default/grub\n");
+        temp_root_write(b->root, GRUB_CFG, "");
+        assert_loader(b, NULL);
+}
+
+/* kernel-install. */
+
+#define CMDLINE "/etc/kernel/cmdline"
+#define PROC_CMDLINE "BOOT_IMAGE=/vmlinuz initrd=\\x root=UUID=1 rw quiet\n"
+
+static Bed *kernel_install_new(void) {
+        Bed *b = bed_new();
+
+        temp_root_write(b->root, "/usr/bin/kernel-install", "");
+        temp_root_write(b->root, "/proc/cmdline", PROC_CMDLINE);
+        temp_root_write(b->root, ENTRY,
+                        "title      Fake\noptions    root=UUID=1 rw quiet  systemd.machine_id=" ID "\n"
+                        "linux      /1/linux\n");
+        temp_root_write(b->root, ENTRY2, "linux /2/linux\noptions root=UUID=1 own=1\n");
+        temp_root_write(b->root, "/boot/loader/entries/" ID "-memtest.conf",
+                        "efi /memtest.efi\noptions x\n");
+        temp_root_write(b->root, "/boot/loader/entries/other-6.1.conf",
+                        "linux /3/linux\noptions root=UUID=2\n");
+        return b;
+}
+
+static void assert_entries(const Bed *b, const char *arguments) {
+        _cleanup_free_ char *first = NULL, *second = NULL;
+
+        assert_true(asprintf(&first,
+                             "title      Fake\noptions    root=UUID=1 rw quiet  systemd.machine_id=" ID
+                             "%s%s\n"
+                             "linux      /1/linux\n",
+                             *arguments ? " " : "", arguments) > 0);
+        assert_true(asprintf(&second, "linux /2/linux\noptions root=UUID=1 own=1%s%s\n",
+                             *arguments ? " " : "", arguments) > 0);
+        assert_file(b, ENTRY, first);
+        assert_file(b, ENTRY2, second);
+        assert_file(b, "/boot/loader/entries/" ID "-memtest.conf", "efi /memtest.efi\noptions x\n");
+        assert_file(b, "/boot/loader/entries/other-6.1.conf", "linux /3/linux\noptions root=UUID=2\n");
+}
+
+static void test_kernel_install_gets_a_seeded_file_and_loses_it(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        assert_loader(b, "kernel-install");
+        assert_int_equal(take_away(b), 0);
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, CMDLINE, "root=UUID=1 rw quiet " OURS "\n");
+        assert_entries(b, OURS);
+        assert_arguments(b, OURS, "root=UUID=1 rw quiet systemd.machine_id=" ID " own=1");
+        assert_int_equal(install(b, OURS), 0);
+        assert_int_equal(install(b, NEW), 1);
+        assert_file(b, CMDLINE, "root=UUID=1 rw quiet " NEW "\n");
+        assert_entries(b, NEW);
+        /* Not booted with them: the file can go at once. */
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, CMDLINE, NULL);
+        assert_file(b, INSTALLED_PATH, NULL);
+        assert_entries(b, "");
+        assert_int_equal(take_away(b), 0);
+        assert_runs(b, 0);
+        assert_int_equal(b->diagnostics.n, 0);
+}
+
+/* A new kernel in between: what kernel-install gives it. */
+static void assert_next_kernel(Bed *b, const char *line) {
+        _cleanup_free_ char *expected = NULL;
+
+        temp_root_write(b->root, "/boot/vmlinuz-6.1.0-3", "");
+        assert_int_equal(run_fake(b,
+                                  (const char *const[]){ "/usr/bin/kernel-install", "add", "6.1.0-3",
+                                                         "/boot/vmlinuz-6.1.0-3", NULL },
+                                  NULL),
+                         0);
+        assert_true(asprintf(&expected,
+                             "title      Fake\nversion    6.1.0-3\noptions    %s\nlinux      /" ID
+                             "/6.1.0-3/linux\n",
+                             line) > 0);
+        assert_file(b, "/boot/loader/entries/" ID "-6.1.0-3.conf", expected);
+}
+
+static void test_kernel_install_keeps_the_file_until_the_reboot(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        assert_int_equal(install(b, OURS), 1);
+        assert_next_kernel(b, "root=UUID=1 rw quiet " OURS);
+        temp_root_write(b->root, "/proc/cmdline", "initrd=\\x root=UUID=1 rw quiet " OURS "\n"); /* booted */
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, CMDLINE, "root=UUID=1 rw quiet\n");
+        assert_next_kernel(b, "root=UUID=1 rw quiet");
+        assert_int_equal(take_away(b), 0);
+        assert_file(b, CMDLINE, "root=UUID=1 rw quiet\n");
+        temp_root_write(b->root, "/proc/cmdline",
+                        "root=UUID=1 rw quiet systemd.machine_id=" ID "\n"); /* rebooted */
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, CMDLINE, NULL);
+        assert_file(b, INSTALLED_PATH, NULL);
+        assert_next_kernel(b, "root=UUID=1 rw quiet systemd.machine_id=" ID);
+}
+
+static void test_kernel_install_file_of_the_administrator_stays_byte_for_byte(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        temp_root_write(b->root, CMDLINE, "root=UUID=1\n  rw\t\n# hugepagesz=1G\n\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, CMDLINE, "root=UUID=1\n  rw " OURS "\t\n# hugepagesz=1G\n\n");
+        temp_root_write(b->root, CMDLINE, "root=UUID=1 " OURS " nosmt\n"); /* edited */
+        assert_int_equal(install(b, OURS), 0);
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, CMDLINE, "root=UUID=1 nosmt\n");
+        assert_entries(b, "");
+}
+
+static void test_kernel_install_arguments_changed_by_hand_are_left_alone(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        assert_int_equal(install(b, OURS), 1);
+        temp_root_write(b->root, CMDLINE, "root=UUID=1 hugepagesz=1G hugepages=7\n");
+        assert_arguments(b, "",
+                         "root=UUID=1 hugepagesz=1G hugepages=7 rw quiet systemd.machine_id=" ID " own=1");
+        assert_int_equal(take_away(b), 1); /* from the entries */
+        assert_file(b, CMDLINE, "root=UUID=1 hugepagesz=1G hugepages=7\n");
+        assert_entries(b, "");
+        assert_message(b, CMDLINE ": hugepagesz=1G was installed and then changed by hand");
+}
+
+static void test_kernel_install_entry_that_lost_them_gets_them_back(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        assert_int_equal(install(b, OURS), 1);
+        temp_root_write(b->root, ENTRY2, "linux /2/linux\noptions root=UUID=1 own=1\n");
+        assert_arguments(b, "", "root=UUID=1 rw quiet systemd.machine_id=" ID " own=1");
+        assert_int_equal(install(b, OURS), 1);
+        assert_entries(b, OURS);
+}
+
+static void test_kernel_install_words_for_init_are_not_the_kernels(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        temp_root_write(b->root, "/proc/cmdline", "root=UUID=1 -- " OURS " x\n");
+        temp_root_write(b->root, ENTRY2, "linux /2/linux\noptions root=UUID=1 -- own=1\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, CMDLINE, "root=UUID=1 " OURS " -- " OURS " x\n");
+        assert_file(b, ENTRY2, "linux /2/linux\noptions root=UUID=1 " OURS " -- own=1\n");
+        assert_arguments(b, OURS, "root=UUID=1 rw quiet systemd.machine_id=" ID);
+        assert_int_equal(install(b, OURS), 0);
+}
+
+static void test_kernel_install_vendor_file_is_the_seed(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        temp_root_write(b->root, "/usr/lib/kernel/cmdline", "root=LABEL=vendor\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, CMDLINE, "root=LABEL=vendor " OURS "\n");
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, CMDLINE, NULL);
+}
+
+static void test_kernel_install_token_names_the_entries(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        temp_root_write(b->root, "/etc/kernel/entry-token", "other\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, "/boot/loader/entries/other-6.1.conf",
+                    "linux /3/linux\noptions root=UUID=2 " OURS "\n");
+        assert_file(b, ENTRY2, "linux /2/linux\noptions root=UUID=1 own=1\n");
+}
+
+static void test_kernel_install_below_a_root_takes_the_entries_words(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+        _cleanup_free_ char *path = NULL;
+
+        b->context.tools_know_root = false;
+        assert_true(asprintf(&path, "%s/proc/cmdline", b->root) > 0);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, CMDLINE, "root=UUID=1 rw quiet systemd.machine_id=" ID " " OURS "\n");
+        assert_entries(b, OURS);
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, CMDLINE, NULL);
+        assert_entries(b, "");
+}
+
+static void test_kernel_install_that_cannot_write_keeps_the_old_state(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+        _cleanup_free_ char *path = NULL;
+
+        /* The name of the file that the new entry is written to is taken. */
+        assert_true(asprintf(&path, "%s/boot/loader/entries/.#" ID "-6.1.0-2+3-1.conf.hugepages", b->root) >
+                    0);
+        assert_int_equal(mkdir(path, 0755), 0);
+        assert_int_equal(install(b, OURS), -EEXIST);
+        assert_entries(b, "");
+        assert_file(b, CMDLINE, NULL);
+        assert_file(b, INSTALLED_PATH, NULL);
+        assert_message(b, ENTRY2 ": cannot be written: File exists");
+}
+
+#define IMAGE(version) "/efi/EFI/Linux/" ID "-" version ".efi"
+
+static Bed *uki_new(void) {
+        Bed *b = bed_new();
+
+        temp_root_write(b->root, "/usr/bin/kernel-install", "");
+        temp_root_write(b->root, "/etc/kernel/install.conf", "layout=uki\n");
+        temp_root_write(b->root, CMDLINE, "root=UUID=1 rw\n");
+        temp_root_write(b->root, IMAGE("6.1.0-1"), "root=UUID=1 rw\n");
+        temp_root_write(b->root, IMAGE("6.1.0-2"), "root=UUID=1 rw\n");
+        temp_root_write(b->root, "/boot/vmlinuz-6.1.0-1", "");
+        temp_root_write(b->root, "/usr/lib/modules/6.1.0-2/vmlinuz", "");
+        return b;
+}
+
+static void test_unified_images_are_built_anew(void **state) {
+        _cleanup_bed_ Bed *b = uki_new();
+
+        assert_loader(b, "kernel-install");
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, "/kernel-install.log", "6.1.0-1\n6.1.0-2\n");
+        assert_file(b, IMAGE("6.1.0-1"), "root=UUID=1 rw " OURS "\n");
+        assert_file(b, IMAGE("6.1.0-2"), "root=UUID=1 rw " OURS "\n");
+        assert_int_equal(install(b, OURS), 0);
+        assert_runs(b, 2);
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, IMAGE("6.1.0-2"), "root=UUID=1 rw\n");
+        assert_file(b, CMDLINE, "root=UUID=1 rw\n");
+}
+
+static void test_unified_image_that_fails_takes_all_back(void **state) {
+        _cleanup_bed_ Bed *b = uki_new();
+
+        b->fail = "6.1.0-2";
+        assert_int_equal(install(b, OURS), -EIO);
+        assert_file(b, CMDLINE, "root=UUID=1 rw\n");
+        assert_file(b, IMAGE("6.1.0-1"), "root=UUID=1 rw\n");
+        assert_file(b, IMAGE("6.1.0-2"), "root=UUID=1 rw\n");
+        assert_file(b, INSTALLED_PATH, NULL);
+        assert_message(b, "/usr/bin/kernel-install: failed with exit status 1");
+}
+
+static void test_unified_images_of_others_are_named(void **state) {
+        _cleanup_bed_ Bed *b = uki_new();
+
+        temp_root_write(b->root, "/etc/kernel/install.conf", "layout=bls\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_runs(b, 0);
+        assert_message(b, IMAGE("6.1.0-1") ": this image keeps its arguments");
+}
+
+/* grubby. */
+
+static Bed *grubby_new(void) {
+        Bed *b = bed_new();
+
+        temp_root_write(b->root, "/usr/sbin/grubby", "");
+        temp_root_write(b->root, "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"rhgb\"\n");
+        temp_root_write(b->root, ENTRY, "title x\nlinux /vmlinuz-1\noptions root=UUID=1 ro rhgb\n");
+        temp_root_write(b->root, ENTRY2, "title y\nlinux /vmlinuz-2\noptions root=UUID=1 ro own=1\n");
+        return b;
+}
+
+static void test_grubby_is_told_once_and_forgets(void **state) {
+        _cleanup_bed_ Bed *b = grubby_new();
+
+        assert_loader(b, "grubby");
+        assert_int_equal(take_away(b), 0);
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, ENTRY, "title x\nlinux /vmlinuz-1\noptions root=UUID=1 ro rhgb " OURS "\n");
+        assert_file(b, ENTRY2, "title y\nlinux /vmlinuz-2\noptions root=UUID=1 ro own=1 " OURS "\n");
+        assert_file(b, CMDLINE, "root=UUID=1 ro rhgb " OURS "\n");
+        assert_file(b, "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"rhgb " OURS "\"\n");
+        assert_arguments(b, OURS, "ro rhgb own=1 root=UUID=1");
+        b->n_runs = 0;
+        assert_int_equal(install(b, OURS), 0);
+        assert_runs(b, 1); /* asked */
+        assert_int_equal(install(b, NEW), 1);
+        assert_file(b, ENTRY, "title x\nlinux /vmlinuz-1\noptions root=UUID=1 ro rhgb " NEW "\n");
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, ENTRY, "title x\nlinux /vmlinuz-1\noptions root=UUID=1 ro rhgb\n");
+        assert_file(b, ENTRY2, "title y\nlinux /vmlinuz-2\noptions root=UUID=1 ro own=1\n");
+        assert_file(b, "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"rhgb\"\n");
+        assert_file(b, INSTALLED_PATH, NULL);
+        assert_int_equal(b->diagnostics.n, 0);
+}
+
+static void test_grubby_several_sizes_keep_their_order(void **state) {
+        _cleanup_bed_ Bed *b = grubby_new();
+
+        assert_int_equal(install(b, "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4"), 1);
+        assert_arguments(b, "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=4",
+                         "ro rhgb own=1 root=UUID=1");
+        assert_int_equal(install(b, "hugepagesz=2M hugepages=4"), 1);
+        assert_arguments(b, "hugepagesz=2M hugepages=4", "ro rhgb own=1 root=UUID=1");
+        assert_int_equal(take_away(b), 1);
+        assert_arguments(b, "", "ro rhgb own=1 root=UUID=1");
+}
+
+static void test_grubby_would_take_others_arguments_of_the_same_name(void **state) {
+        static const char other[] =
+                "title y\nlinux /vmlinuz-2\noptions root=UUID=1 hugepagesz=2M hugepages=512\n";
+        _cleanup_bed_ Bed *b = grubby_new();
+
+        temp_root_write(b->root, ENTRY2, other);
+        assert_int_equal(install(b, OURS), -EEXIST);
+        assert_file(b, ENTRY2, other);
+        assert_file(b, INSTALLED_PATH, NULL);
+        assert_message(b, "/boot/loader/entries: hugepagesz=2M would be lost");
+        temp_root_write(b->root, ENTRY2, "linux /vmlinuz-2\noptions root=UUID=1\n");
+        temp_root_write(b->root, "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"default_hugepagesz=2M\"\n");
+        assert_int_equal(install(b, NEW), -EEXIST);
+        assert_message(b, "/etc/default/grub: default_hugepagesz=2M would be lost");
+        assert_int_equal(install(b, OURS), 1); /* another name */
+}
+
+static void test_grubby_that_fails_keeps_the_old_state(void **state) {
+        _cleanup_bed_ Bed *b = grubby_new();
+
+        b->fail = "1";
+        assert_int_equal(install(b, OURS), -EIO);
+        assert_file(b, ENTRY, "title x\nlinux /vmlinuz-1\noptions root=UUID=1 ro rhgb\n");
+        assert_file(b, "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"rhgb\"\n");
+        assert_file(b, CMDLINE, NULL);
+        assert_file(b, INSTALLED_PATH, NULL);
+}
+
+static void test_grubby_is_not_believed(void **state) {
+        _cleanup_bed_ Bed *b = grubby_new();
+
+        b->fail = "quietly";
+        assert_int_equal(install(b, OURS), -EIO);
+        assert_file(b, ENTRY, "title x\nlinux /vmlinuz-1\noptions root=UUID=1 ro rhgb\n");
+        assert_file(b, INSTALLED_PATH, NULL);
+        assert_message(b, "/boot/loader/entries: has not got the arguments after grubby");
+}
+
+static void test_old_grubby_leaves_the_next_kernel_to_us(void **state) {
+        _cleanup_bed_ Bed *b = grubby_new();
+
+        b->old = "1";
+        temp_root_write(b->root, CMDLINE, "root=UUID=1  ro\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, CMDLINE, "root=UUID=1  ro " OURS "\n");
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, CMDLINE, "root=UUID=1  ro\n");
+}
+
+static void test_grubby_below_a_root_is_not_run(void **state) {
+        _cleanup_bed_ Bed *b = grubby_new();
+
+        b->context.tools_know_root = false;
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, ENTRY, "title x\nlinux /vmlinuz-1\noptions root=UUID=1 ro rhgb " OURS "\n");
+        assert_arguments(b, OURS, "root=UUID=1 ro rhgb own=1");
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, ENTRY2, "title y\nlinux /vmlinuz-2\noptions root=UUID=1 ro own=1\n");
+        assert_runs(b, 0);
+}
+
+/* rpm-ostree. */
+
+static Bed *rpm_ostree_new(const char *kargs) {
+        Bed *b = bed_new();
+
+        temp_root_write(b->root, "/usr/bin/rpm-ostree", "");
+        temp_root_write(b->root, "/usr/bin/bootc", "");
+        temp_root_write(b->root, "/run/ostree-booted", "");
+        temp_root_write(b->root, "/sysroot/ostree/x", "");
+        temp_root_write(b->root, "/kargs", kargs);
+        return b;
+}
+
+static void test_rpm_ostree_is_told_once_and_forgets(void **state) {
+        _cleanup_bed_ Bed *b = rpm_ostree_new("root=UUID=1 rw hugepagesz=2M hugepages=4\n");
+
+        assert_loader(b, "rpm-ostree");
+        assert_int_equal(take_away(b), 0);
+        assert_int_equal(install(b, "hugepagesz=1G hugepages=4"), 1);
+        assert_file(b, "/kargs", "root=UUID=1 rw hugepagesz=2M hugepages=4 hugepagesz=1G hugepages=4\n");
+        assert_arguments(b, "hugepagesz=1G hugepages=4", "root=UUID=1 rw hugepagesz=2M hugepages=4");
+        b->n_runs = 0;
+        assert_int_equal(install(b, "hugepagesz=1G hugepages=4"), 0);
+        assert_runs(b, 1); /* asked */
+        assert_int_equal(install(b, NEW), 1);
+        assert_file(b, "/kargs", "root=UUID=1 rw hugepagesz=2M hugepages=4 " NEW "\n");
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, "/kargs", "root=UUID=1 rw hugepagesz=2M hugepages=4\n");
+        assert_file(b, INSTALLED_PATH, NULL);
+        assert_int_equal(b->diagnostics.n, 0);
+}
+
+static void test_rpm_ostree_that_fails_keeps_the_old_state(void **state) {
+        _cleanup_bed_ Bed *b = rpm_ostree_new("root=UUID=1 rw\n");
+
+        assert_int_equal(install(b, OURS), 1);
+        b->fail = "1";
+        assert_int_equal(install(b, NEW), -EIO);
+        assert_arguments(b, OURS, "root=UUID=1 rw");
+        assert_int_equal(take_away(b), -EIO);
+        assert_arguments(b, OURS, "root=UUID=1 rw");
+        assert_file(b, "/kargs", "root=UUID=1 rw " OURS "\n");
+}
+
+static void test_rpm_ostree_that_changes_the_order_is_refused(void **state) {
+        _cleanup_bed_ Bed *b = rpm_ostree_new("root=UUID=1 rw\n");
+
+        b->old = "1";
+        assert_int_equal(install(b, "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=8"), -EIO);
+        assert_file(b, "/kargs", "root=UUID=1 rw\n");
+        assert_file(b, INSTALLED_PATH, NULL);
+        assert_message(b, "rpm-ostree kargs: has not kept the order");
+}
+
+/* bootc. */
+
+#define KARGS "/usr/lib/bootc/kargs.d/90-hugepages-setup.toml"
+
+static void test_bootc_image_gets_a_file(void **state) {
+        _cleanup_bed_ Bed *b = bed_new();
+
+        b->context.tools_know_root = false;
+        temp_root_write(b->root, "/sysroot/ostree/x", "");
+        temp_root_write(b->root, "/usr/lib/bootc/kargs.d/10-x.toml",
+                        "# kargs = [\"no\"]\nkargs = [ # \"no\"\n  \"nosmt\", 'console=\"x\"',\n]\n"
+                        "match-architectures = [\"x86_64\"]\n");
+        assert_loader(b, "bootc");
+        assert_int_equal(take_away(b), 0);
+        assert_int_equal(install(b, OURS), 1);
+        assert_file(b, KARGS,
+                    "# Written by \"hugepagesctl cmdline --install\".\n"
+                    "kargs = [\"hugepagesz=1G\", \"hugepages=0:1,1:2\"]\n");
+        assert_arguments(b, OURS, "nosmt console=\"x\"");
+        assert_int_equal(install(b, OURS), 0);
+        assert_int_equal(install(b, NEW), 1);
+        assert_arguments(b, NEW, "nosmt console=\"x\"");
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, KARGS, NULL);
+        assert_runs(b, 0);
+}
+
+static void test_bootc_system_that_runs_is_its_images(void **state) {
+        _cleanup_bed_ Bed *b = bed_new();
+
+        temp_root_write(b->root, "/usr/bin/bootc", "");
+        temp_root_write(b->root, "/run/ostree-booted", "");
+        temp_root_write(b->root, "/sysroot/ostree/x", "");
+        assert_loader(b, "bootc");
+        assert_int_equal(install(b, OURS), -EROFS);
+        assert_file(b, KARGS, NULL);
+        assert_message(b, KARGS ": belongs to the image");
+}
+
+/* Which one. */
+
+static void test_systemd_boot_says_that_it_boots(void **state) {
+        static const char info[] = "\6\0\0\0s\0y\0s\0t\0e\0m\0d\0-\0b\0o\0o\0t\0 \0002\0005\0002";
+        static const char path[] =
+                "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+        _cleanup_bed_ Bed *b = grub_new();
+
+        temp_root_write(b->root, "/usr/bin/kernel-install", "");
+        assert_loader(b, "GRUB");
+        temp_root_write(b->root, ENTRY, "linux /l\noptions root=x\n");
+        assert_loader(b, "GRUB"); /* no sign of the other one but a file */
+        temp_root_write_bytes(b->root, path, info, sizeof(info));
+        assert_loader(b, "kernel-install");
+        temp_root_write_bytes(b->root, path, "\6\0\0\0G\0R\0U\0B\0", 12);
+        assert_loader(b, "GRUB");
+}
+
+static void test_nothing_is_known_of_an_empty_machine(void **state) {
+        _cleanup_bed_ Bed *b = bed_new();
+
+        assert_loader(b, NULL);
+        temp_root_write(b->root, "/usr/bin/kernel-install", "");
+        assert_loader(b, NULL);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_arguments_go_behind_the_last_word),
+                cmocka_unit_test(test_arguments_go_before_what_is_for_init),
+                cmocka_unit_test(test_what_was_put_there_goes_without_a_trace),
+                cmocka_unit_test(test_only_what_is_ours_is_replaced),
+                cmocka_unit_test(test_a_change_that_was_cut_short_is_known_either_way),
+                cmocka_unit_test(test_what_both_lists_have_is_taken_once),
+                cmocka_unit_test(test_what_is_installed_is_remembered),
+                cmocka_unit_test(test_grub_is_told_once_and_forgets),
+                cmocka_unit_test(test_grub_asks_at_each_update),
+                cmocka_unit_test(test_grub_that_fails_keeps_the_old_state),
+                cmocka_unit_test(test_grub_words_of_the_administrator_are_his),
+                cmocka_unit_test(test_grub_that_loses_them_is_told),
+                cmocka_unit_test(test_grub_words_for_init_do_not_hide_ours),
+                cmocka_unit_test(test_grub_takes_no_shell),
+                cmocka_unit_test(test_below_a_root_no_tool_is_run),
+                cmocka_unit_test(test_grub_without_the_directory_is_not_ours),
+                cmocka_unit_test(test_kernel_install_gets_a_seeded_file_and_loses_it),
+                cmocka_unit_test(test_kernel_install_keeps_the_file_until_the_reboot),
+                cmocka_unit_test(test_kernel_install_file_of_the_administrator_stays_byte_for_byte),
+                cmocka_unit_test(test_kernel_install_arguments_changed_by_hand_are_left_alone),
+                cmocka_unit_test(test_kernel_install_entry_that_lost_them_gets_them_back),
+                cmocka_unit_test(test_kernel_install_words_for_init_are_not_the_kernels),
+                cmocka_unit_test(test_kernel_install_vendor_file_is_the_seed),
+                cmocka_unit_test(test_kernel_install_token_names_the_entries),
+                cmocka_unit_test(test_kernel_install_below_a_root_takes_the_entries_words),
+                cmocka_unit_test(test_kernel_install_that_cannot_write_keeps_the_old_state),
+                cmocka_unit_test(test_unified_images_are_built_anew),
+                cmocka_unit_test(test_unified_image_that_fails_takes_all_back),
+                cmocka_unit_test(test_unified_images_of_others_are_named),
+                cmocka_unit_test(test_grubby_is_told_once_and_forgets),
+                cmocka_unit_test(test_grubby_several_sizes_keep_their_order),
+                cmocka_unit_test(test_grubby_would_take_others_arguments_of_the_same_name),
+                cmocka_unit_test(test_grubby_that_fails_keeps_the_old_state),
+                cmocka_unit_test(test_grubby_is_not_believed),
+                cmocka_unit_test(test_old_grubby_leaves_the_next_kernel_to_us),
+                cmocka_unit_test(test_grubby_below_a_root_is_not_run),
+                cmocka_unit_test(test_rpm_ostree_is_told_once_and_forgets),
+                cmocka_unit_test(test_rpm_ostree_that_fails_keeps_the_old_state),
+                cmocka_unit_test(test_rpm_ostree_that_changes_the_order_is_refused),
+                cmocka_unit_test(test_bootc_image_gets_a_file),
+                cmocka_unit_test(test_bootc_system_that_runs_is_its_images),
+                cmocka_unit_test(test_systemd_boot_says_that_it_boots),
+                cmocka_unit_test(test_nothing_is_known_of_an_empty_machine),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
