@@ -205,6 +205,22 @@ static uint64_t huge_bytes(const Host *host) {
         return sum;
 }
 
+/* Whether KeepFree= has room for one page more than the plan adds: then it is the nodes that are full. */
+static bool has_room_left(const Plan *p, size_t s) {
+        const Host *host = p->host;
+        uint64_t added = 0, lowered = 0;
+
+        for (size_t i = 0; i < host->n_sizes; i++)
+                for (size_t n = 0; n < host->n_nodes; n++) {
+                        const PlanNode *node = plan_node(p, i, n);
+                        uint64_t bytes = host->sizes[i].bytes;
+
+                        added = add_sat(added, mul_sat(sub_sat(node->target, node->now), bytes));
+                        lowered = add_sat(lowered, mul_sat(sub_sat(node->now, node->target), bytes));
+                }
+        return sub_sat(add_sat(p->room, lowered), added) >= host->sizes[s].bytes;
+}
+
 static int explain_cut(const Plan *p, PlanPool *pp) {
         const Host *host = p->host;
         int r;
@@ -216,7 +232,7 @@ static int explain_cut(const Plan *p, PlanPool *pp) {
                              host_find_node(host, pp->missing_node) == SIZE_MAX ? "does not exist"
                                                                                 : "has no memory",
                              pp->missing);
-        else if (pp->granted < pp->requested)
+        else if (pp->granted < pp->requested && !has_room_left(p, pp->size_index))
                 r = asprintf(&pp->cut,
                              "KeepFree=%s of %s memory leaves room for %" PRIu64 " of %" PRIu64 " pages",
                              FORMAT_SIZE(p->keep_free), FORMAT_SIZE(host->mem_total), pp->planned,

@@ -275,6 +275,16 @@ static void test_8T_on_a_small_machine_leaves_keep_free(void **state) {
                             "KeepFree=512M of 4G memory leaves room for 1694 of 4194304 pages");
 }
 
+static void test_a_full_node_is_not_put_down_to_keep_free(void **state) {
+        Case c;
+
+        machine(&c, 2, 2 * G);
+        per_node(&c, pool(&c, 2 * M, AMOUNT_NODES_PAGES, 0), 1, 1, 1200);
+        _cleanup_(plan_freep) Plan *p = plan(&c);
+        assert_int_equal(p->pools[0].planned, 1024);
+        assert_string_equal(p->pools[0].cut, "the allowed nodes have memory for 1024 of 1200 pages");
+}
+
 static void test_keep_free_defaults_to_5_percent_and_at_least_512M(void **state) {
         Case c;
 
@@ -772,6 +782,7 @@ int main(void) {
                 cmocka_unit_test(test_nodes_without_memory_or_cpus_get_nothing),
                 cmocka_unit_test(test_the_largest_size_is_written_first),
                 cmocka_unit_test(test_8T_on_a_small_machine_leaves_keep_free),
+                cmocka_unit_test(test_a_full_node_is_not_put_down_to_keep_free),
                 cmocka_unit_test(test_keep_free_defaults_to_5_percent_and_at_least_512M),
                 cmocka_unit_test(test_essential_pools_keep_theirs_then_reading_order),
                 cmocka_unit_test(test_an_essential_small_page_pool_beats_a_gigantic_one),
