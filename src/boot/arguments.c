@@ -174,6 +174,20 @@ static void add_pages_of_others(Making *m, size_t s, const char *value) {
         h->mem_available = sub_sat(h->mem_available, mul_sat(there, h->sizes[s].bytes));
 }
 
+/* Where a pool asks for this size, how many there are at boot is for us to say. */
+static bool decides(const Making *m, uint64_t page_size) {
+        const Config *c = m->input->config;
+
+        for (size_t i = 0; i < c->n_pools; i++) {
+                const Pool *p = c->pools[i];
+
+                if (!p->section.dropped && p->size.type != AMOUNT_UNSET &&
+                    (p->page_size ?: m->fresh.default_page_size) == page_size)
+                        return covers(m, page_size);
+        }
+        return false;
+}
+
 static int make_fresh(Making *m) {
         const Host *h = m->input->host;
         int r;
@@ -189,7 +203,7 @@ static int make_fresh(Making *m) {
                 uint64_t page_size = m->fresh.sizes[s].bytes;
                 const BootSetting *b = boot_settings_find(&m->running, BOOT_PAGES, page_size);
 
-                if (b && b->value && !covers(m, page_size))
+                if (b && b->value && !decides(m, page_size))
                         add_pages_of_others(m, s, b->value);
         }
         return 0;

@@ -284,6 +284,29 @@ uint64_t boot_value_of_node(const char *value, unsigned node) {
         return 0;
 }
 
+static uint64_t n_pages(const BootSetting *s) {
+        return s && s->value ? boot_value_sum(s->value) : 0;
+}
+
+int arguments_lose(const char *before, const char *after, uint64_t default_page_size, bool *ret) {
+        _cleanup_(boot_settings_done) BootSettings a = {}, b = {};
+        bool lose = false;
+        int r = boot_settings_parse(before, default_page_size, &a);
+
+        if (r >= 0)
+                r = boot_settings_parse(after, default_page_size, &b);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < a.n; i++) {
+                const BootSetting *s = &a.items[i], *kept = boot_settings_find(&b, s->key, s->page_size);
+
+                if (!s->ignored)
+                        lose = lose || !kept || (s->key == BOOT_PAGES && n_pages(kept) < n_pages(s));
+        }
+        *ret = lose;
+        return 0;
+}
+
 /* Every item of the one list is in the other: "0:4,1:8" is "1:8,0:4". */
 static bool list_within(const char *a, const char *b) {
         for (const char *p = a; *p;) {
@@ -372,9 +395,10 @@ static int compare_found(Comparison *c, const BootSetting *found, const BootSett
         const BootSetting *obeyed = boot_settings_find(line, found->key, found->page_size);
 
         if (found->ignored)
-                return obeyed && !streq(obeyed->text, found->text)
-                               ? compared_add(c, PRESENCE_IGNORED, obeyed->text, found->text)
-                               : 0;
+                return streq_ptr(obeyed ? obeyed->text : NULL, found->text)
+                               ? 0
+                               : compared_add(c, PRESENCE_IGNORED, obeyed ? obeyed->text : NULL,
+                                              found->text);
         if (!may_be_extra(found) || is_wanted(found, wanted))
                 return 0;
         return compared_add(c, PRESENCE_EXTRA, NULL, found->text);

@@ -47,17 +47,22 @@ uint64_t boot_value_sum(const char *value);
 /* The number for one node in "0:2,1:2"; UINT64_MAX where value is not by node. */
 uint64_t boot_value_of_node(const char *value, unsigned node);
 
+/* Whether after says nothing about a thing that before says something about, or has fewer huge pages of a
+ * size. 0 or -ENOMEM. */
+int arguments_lose(const char *before, const char *after, uint64_t default_page_size, bool *ret);
+
 typedef enum Presence {
         PRESENCE_PRESENT,
         PRESENCE_MISSING,
         PRESENCE_DIFFERENT, /* the line says something else: found */
         PRESENCE_EXTRA,     /* on the line, and not among the arguments */
-        PRESENCE_IGNORED, /* on the line, where the kernel ignores it for another one of the kind: wanted */
+        PRESENCE_IGNORED,   /* on the line, where the kernel ignores it, for another one of the kind: wanted;
+                               NULL: for where it stands */
 } Presence;
 
 typedef struct ComparedArgument {
         Presence presence;
-        char *wanted; /* NULL: EXTRA */
+        char *wanted; /* NULL: EXTRA, IGNORED */
         char *found;  /* NULL: MISSING */
 } ComparedArgument;
 

@@ -73,7 +73,7 @@ bool has_word(const char *line, const char *word, size_t length) {
         return false;
 }
 
-static int add_words(Words *w, const char *text, const char *from, const char *end) {
+static int add_words(Words *w, TextKind kind, const char *text, const char *from, const char *end) {
         while (from < end) {
                 const char *start;
                 size_t l = next_word(&from, &start);
@@ -90,9 +90,9 @@ static int add_words(Words *w, const char *text, const char *from, const char *e
                         w->n_arguments++;
                         w->insert = (size_t) (start - text) + l;
                         w->prefix = " ";
-                } else if (w->n == 1 && !*w->prefix) {
+                } else if (w->n == 1 && kind == TEXT_CMDLINE) {
                         w->insert = (size_t) (start - text);
-                        w->suffix = " ";
+                        w->prefix = "";
                 }
         }
         return 0;
@@ -109,24 +109,34 @@ static int add_options(Words *w, const char *text, const char *line, const char 
                 w->prefix = " ";
                 w->suffix = "";
         }
-        return add_words(w, text, value, end);
+        return add_words(w, TEXT_ENTRY, text, value, end);
+}
+
+/* Where words go as long as none are there. */
+static Words no_words(const char *text, TextKind kind) {
+        const char *last = strrchr(text, '\n');
+        Words w = { .insert = strlen(text), .prefix = " ", .suffix = "" };
+
+        last = last ? last + 1 : text;
+        if (kind == TEXT_ENTRY) {
+                w.prefix = *last ? "\noptions " : "options ";
+                w.suffix = "\n";
+        } else if (last[strspn(last, " \t")] == '#')
+                w.prefix = "\n";
+        return w;
 }
 
 static int find_words(const char *text, TextKind kind, Words *ret) {
-        Words w = { .prefix = "", .suffix = "" };
+        Words w = no_words(text, kind);
         int r = 0;
 
-        if (kind == TEXT_ENTRY) { /* where there is no "options" yet */
-                w.insert = strlen(text);
-                w.prefix = w.insert == 0 || text[w.insert - 1] == '\n' ? "options " : "\noptions ";
-                w.suffix = "\n";
-        }
         for (const char *line = text, *end; *line && r >= 0; line = *end ? end + 1 : end) {
                 end = line + strcspn(line, "\n");
                 line += strspn(line, " \t");
                 if (*line == '#')
                         continue;
-                r = kind == TEXT_ENTRY ? add_options(&w, text, line, end) : add_words(&w, text, line, end);
+                r = kind == TEXT_ENTRY ? add_options(&w, text, line, end)
+                                       : add_words(&w, kind, text, line, end);
         }
         if (r < 0) {
                 free(w.spans);
@@ -279,36 +289,57 @@ static char *cut_ours(const char *text, Words *w) {
         return result;
 }
 
+/* Nothing else may have come of it: behind a quote that is not closed ours would belong to another word. */
+static int verify(const char *result, TextKind kind, const char *arguments, const char *others) {
+        _cleanup_free_ char *ours_now = NULL, *others_now = NULL;
+        Installed new = {};
+        int r = installed_set(&new, arguments);
+
+        if (r >= 0)
+                r = edit_split(result, kind, &new, &ours_now, &others_now);
+        installed_done(&new);
+        if (r < 0)
+                return r;
+        return streq(ours_now, arguments) && streq(others_now, others) ? 0 : -EBADMSG;
+}
+
+static int insert(const Words *w, const char *rest, const char *arguments, char **ret) {
+        const char *after = rest + w->insert;
+        /* At the start of a line nothing needs to be kept apart. */
+        bool first = streq(w->prefix, " ") && (w->insert == 0 || after[-1] == '\n');
+        bool last = !*after || strchr(" \t\r\n", *after);
+
+        if (!*arguments)
+                return (*ret = strdup(rest)) ? 0 : -ENOMEM;
+        return asprintf(ret, "%.*s%s%s%s%s", (int) w->insert, rest, first ? "" : w->prefix, arguments,
+                        last ? w->suffix : " ", after) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
 int edit_replace(const char *text, TextKind kind, const Installed *i, const char *arguments, char **ret) {
-        _cleanup_free_ char *ours = NULL, *rest = NULL;
-        char *result;
+        _cleanup_free_ char *ours = NULL, *others = NULL, *rest = NULL, *result = NULL;
         Words w;
         int r = find_ours(text, kind, i, &w);
 
         if (r < 0)
                 return r;
         r = join(&w, true, &ours);
+        if (r >= 0)
+                r = join(&w, false, &others);
         if (r >= 0 && streq(ours, arguments)) {
                 result = strdup(text);
                 r = result ? 0 : -ENOMEM;
         } else if (r >= 0) {
                 rest = cut_ours(text, &w);
-                r = rest ? 0 : -ENOMEM;
+                r = rest ? insert(&w, rest, arguments, &result) : -ENOMEM;
+                if (r >= 0)
+                        r = verify(result, kind, arguments, others);
         }
         free(w.spans);
-        if (r < 0)
-                return r;
-        if (rest && *arguments) {
-                /* At the start of a line nothing needs to be kept apart. */
-                bool first = streq(w.prefix, " ") && (w.insert == 0 || rest[w.insert - 1] == '\n');
-
-                if (asprintf(&result, "%.*s%s%s%s%s", (int) w.insert, rest, first ? "" : w.prefix, arguments,
-                             w.suffix, rest + w.insert) < 0)
-                        return -ENOMEM;
-        } else if (rest)
-                result = TAKE_PTR(rest);
-        *ret = result;
-        return 0;
+        if (r >= 0)
+                *ret = TAKE_PTR(result);
+        return r;
 }
 
 int installed_push(Installed *i, const char *arguments) {

@@ -44,7 +44,8 @@ typedef enum TextKind {
 int edit_split(const char *text, TextKind kind, const Installed *i, char **ret_ours, char **ret_others);
 
 /* text with arguments in place of what is ours, behind the last word, and before a "--". Where exactly these
- * are ours already, or there is nothing to take away, nothing changes. */
+ * are ours already, or there is nothing to take away, nothing changes. -EBADMSG where that cannot be, as
+ * behind a quote that is not closed. */
 int edit_replace(const char *text, TextKind kind, const Installed *i, const char *arguments, char **ret);
 
 /* The next word of *p as it is written, quotes and all; *p moves behind it. Its length; 0 at the end. */

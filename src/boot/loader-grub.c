@@ -84,7 +84,8 @@ static int shell_value(const char **p, const char *linux_words, const char *defa
                 else if (quote != '\'' && **p == '$' && (value = expand(p, linux_words, default_words))) {
                         fprintf(f, "%s ", value); /* the blank stands for one in ${NAME:+$NAME } */
                         (*p)--;
-                } else if (quote != '\'' && *start == '\\' && start[1]) {
+                } else if (quote != '\'' && *start == '\\' && start[1] &&
+                           (!quote || strchr("$`\"\\\n", start[1]))) {
                         (*p)++;
                         if (**p != '\n')
                                 fputc(**p, f);
@@ -279,6 +280,21 @@ static int cached(const char *root, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
+/* Ours are before those of GRUB_CMDLINE_LINUX_DEFAULT, which come last. */
+static int words_behind(const char *root, const char *others, size_t *ret) {
+        _cleanup_free_ char *configured = NULL, *words = NULL;
+        const char *behind;
+        int r = grub_configured(root, true, &configured);
+
+        if (r >= 0)
+                r = normalize(configured, &words);
+        if (r < 0)
+                return r;
+        behind = startswith(others, words);
+        *ret = behind ? strlen(behind) : 0;
+        return 0;
+}
+
 static int grub_read(const LoaderContext *c, LoaderArguments *ret) {
         _cleanup_free_ char *configured = NULL, *line = NULL;
         LoaderArguments a = {};
@@ -288,6 +304,8 @@ static int grub_read(const LoaderContext *c, LoaderArguments *ret) {
                 return loader_fail(c, r, GRUB_DEFAULTS, "cannot be read");
         cut_init(configured);
         r = normalize(configured, &a.others);
+        if (r >= 0)
+                r = words_behind(c->root, a.others, &a.behind);
         if (r >= 0 && !loader_may_run(c))
                 r = cached(c->root, &a.ours);
         else if (r >= 0) {
@@ -391,6 +409,7 @@ static int grub_remove(const LoaderContext *c) {
 const Loader loader_grub = {
         .name = "GRUB",
         .where = OUR_PATH,
+        .tool = "update-grub",
         .detect = grub_detect,
         .read = grub_read,
         .install = grub_install,

@@ -255,7 +255,9 @@ static int change(const LoaderContext *c, const Entries *e, Installed *old, cons
                 r = snapshot_add(&s, INSTALLED_PATH);
         if (r >= 0)
                 r = installed_push(&both, arguments);
-        if (r >= 0) /* first: should this be cut short, the new ones are known as ours */
+        if (r >= 0 && *arguments && !root_exists(c->root, KERNEL_CMDLINE))
+                both.seeded = true;
+        if (r >= 0) /* first: should this be cut short, the new ones and the file are known as ours */
                 r = installed_save(c->root, &both);
         if (r >= 0)
                 r = change_files(c, e, old, arguments, &s, &old->seeded);

@@ -139,6 +139,8 @@ int loader_edit_file(const LoaderContext *c, const char *path, TextKind kind, co
         if (r < 0)
                 return loader_fail(c, r, path, "cannot be read");
         r = edit_replace(text, kind, installed, arguments, &new);
+        if (r == -EBADMSG)
+                return loader_fail(c, r, path, "cannot be edited (is a quote not closed?)");
         if (r < 0)
                 return r;
         if (streq(text, new))

@@ -24,12 +24,15 @@ typedef struct LoaderContext {
 typedef struct LoaderArguments {
         char *ours;
         char *others;
+        size_t behind;     /* how much of others, from its end, stands behind ours */
         char *others_path; /* where an administrator changes the latter, for messages; NULL where unknown */
 } LoaderArguments;
 
 typedef struct Loader {
         const char *name;  /* "GRUB", for messages */
         const char *where; /* the file or command that install() changes, for messages */
+        const char *tool; /* what the boot loader needs before it has what was changed there, and what is not
+                             run below a root; NULL: nothing */
         /* Whether this is the one that boots this system. Reads files only. */
         bool (*detect)(const LoaderContext *c);
         /* Negative errno. */

@@ -60,21 +60,29 @@ static int write_all(int fd, const char *data, size_t size) {
         return fsync(fd) < 0 ? -errno : 0;
 }
 
+static char *temporary_name(const char *name) {
+        char *temporary;
+
+        return asprintf(&temporary, ".#%s.hugepages", name) < 0 ? NULL : temporary;
+}
+
 static int replace_at(int dir, const char *name, const void *data, size_t size) {
-        _cleanup_free_ char *temporary = NULL;
+        _cleanup_free_ char *temporary = temporary_name(name);
         _cleanup_close_ int fd = -1;
         struct stat st;
+        bool there;
         int r;
 
-        if (asprintf(&temporary, ".#%s.hugepages", name) < 0) {
-                temporary = NULL;
+        if (!temporary)
                 return -ENOMEM;
-        }
+        there = fstatat(dir, name, &st, 0) >= 0;
+        if (there && !S_ISREG(st.st_mode)) /* where a link to /dev/null has led us */
+                return -EINVAL;
         (void) unlinkat(dir, temporary, 0); /* of a writer that was killed */
         fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
         if (fd < 0)
                 return -errno;
-        if (fstatat(dir, name, &st, 0) >= 0) { /* vfat has neither: what cannot be kept is not there */
+        if (there) { /* vfat has neither: what cannot be kept is not there */
                 (void) !fchown(fd, st.st_uid, st.st_gid);
                 (void) fchmod(fd, st.st_mode & 07777);
         }
@@ -107,12 +115,16 @@ int file_replace(const char *root, const char *path, const void *data, size_t si
 }
 
 int file_remove(const char *root, const char *path) {
+        _cleanup_free_ char *temporary = NULL;
         _cleanup_close_ int dir = -1;
         const char *name;
 
         dir = open_parent(root, path, &name);
         if (dir < 0)
                 return dir == -ENOENT ? 0 : dir;
+        temporary = temporary_name(name);
+        if (temporary)
+                (void) unlinkat(dir, temporary, 0);
         return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
@@ -138,7 +150,7 @@ static int restore(const char *root, const SavedFile *f) {
         size_t size = 0;
 
         if (!f->data)
-                return file_remove(root, f->path);
+                return root_exists(root, f->path) ? file_remove(root, f->path) : 0;
         if (root_read_file(root, f->path, FILE_MAX, &now, &size) >= 0 && size == f->size &&
             memcmp(now, f->data, size) == 0)
                 return 0;

@@ -222,6 +222,7 @@ void config_free(Config *c) {
         for (size_t i = 0; i < c->n_files; i++)
                 free(c->files[i].path);
         free(c->files);
+        free(c->unknown_first);
         free(c->pools);
         free(c->mounts);
         free(c->services);
@@ -265,6 +266,16 @@ static const char *section_name_fault(SectionType type, const char *name) {
         }
 }
 
+/* The warning that was just added is about a name that may be a misspelt one, with all that stands for. */
+static int count_unknown(Loader *l) {
+        const Diagnostics *d = l->diagnostics;
+
+        if (l->config->unknown++ > 0 || d->n == 0)
+                return 0;
+        l->config->unknown_first = diag_format(&d->items[d->n - 1]);
+        return l->config->unknown_first ? 0 : -ENOMEM;
+}
+
 static int load_header(void *userdata, Source source, const char *word, const char *name) {
         Loader *l = userdata;
         SectionType type = find_section_type(word, name);
@@ -278,7 +289,8 @@ static int load_header(void *userdata, Source source, const char *word, const ch
         if (type == _SECTION_TYPE_MAX) {
                 diag_warning(l->diagnostics, source, "%s: unknown section, ignored%s", QUOTE(header),
                              suggest_section(word, suggestion, sizeof(suggestion)));
-                return HEADER_IGNORED;
+                r = count_unknown(l);
+                return r < 0 ? r : HEADER_IGNORED;
         }
         fault = section_name_fault(type, name);
         if (fault) {
@@ -349,13 +361,15 @@ static int load_assignment(void *userdata, Source source, const char *name, cons
         const KeyRecord *conflict;
 
         if (!key) {
+                SectionType type = l->section->type;
                 char suggestion[64];
 
-                if (!startswith(name, "X-"))
-                        diag_warning(l->diagnostics, source, "%s=%s: unknown key of [%s], ignored%s",
-                                     QUOTE(name), QUOTE(value), section_table[l->section->type].name,
-                                     suggest_key(l->section->type, name, suggestion, sizeof(suggestion)));
-                return 0;
+                if (startswith(name, "X-"))
+                        return 0;
+                diag_warning(l->diagnostics, source, "%s=%s: unknown key of [%s], ignored%s", QUOTE(name),
+                             QUOTE(value), section_table[type].name,
+                             suggest_key(type, name, suggestion, sizeof(suggestion)));
+                return type == SECTION_MOUNT || type == SECTION_SERVICE ? 0 : count_unknown(l);
         }
         if (isempty(value)) {
                 record_assignment(l->section, key, KEY_STATE_EMPTY, source);

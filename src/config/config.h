@@ -191,6 +191,9 @@ typedef struct Config {
         size_t n_files;
         bool faulty; /* a drop-in has an error: what is missing here may only be misspelt, and is not taken
                         away */
+        size_t unknown;      /* sections and keys of no known name that may have cost a pool or a kernel
+                                setting; those of [Mount] and [Service] are only warned about */
+        char *unknown_first; /* "file:line: message" of the first; NULL for none */
         void *index; /* tsearch(3) tree of all named sections; NULL in a Config that was put together by hand
                       */
 

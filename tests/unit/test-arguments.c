@@ -382,6 +382,18 @@ static void test_pages_of_others(void **state) {
         check(&c, "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=1536", "");
 }
 
+static void test_pages_of_others_without_a_pool(void **state) {
+        _cleanup_case_ Case c;
+
+        machine(&c, 2, 8 * G, 6, 1);
+        c.config.system.kernel_command_line = KERNEL_COMMAND_LINE_ALL;
+        pool(&c, "db", 2 * M, 14 * G / (2 * M));
+        c.host.cmdline = (char *) "hugepagesz=1G hugepages=4";
+        check(&c, "hugepagesz=2M hugepages=5632",
+              "warning: /etc/hugepages.d/50-test.conf:1: pool db: KeepFree=1G of 16G memory leaves room for "
+              "5632 of 7168 pages");
+}
+
 static void test_missing_sizes(void **state) {
         _cleanup_case_ Case c;
 
@@ -550,7 +562,11 @@ static void test_first_one_wins(void **state) {
         check_compared("hugepagesz=1G hugepages=4", "hugepagesz=1G hugepages=4 hugepagesz=1G hugepages=4",
                        "=hugepagesz=1G hugepages=4"); /* twice is once */
         check_compared("hugepagesz=1G hugepages=4", "hugepagesz=1G hugepages=2 hugepages=4",
-                       "~hugepagesz=1G hugepages=2");
+                       "~hugepagesz=1G hugepages=2 -hugepages=4");
+        check_compared("hugepagesz=1G hugepages=4", "hugepagesz=1G hugepages=4 hugepages=512",
+                       "=hugepagesz=1G hugepages=4 -hugepages=512");
+        check_compared("hugepagesz=1G hugepages=4", "hugepages=512 hugepagesz=1G hugepages=4",
+                       "=hugepagesz=1G hugepages=4 +hugepages=512");
         check_compared("default_hugepagesz=1G", "default_hugepagesz=2M default_hugepagesz=1G",
                        "~default_hugepagesz=2M -default_hugepagesz=1G");
 }
@@ -657,6 +673,7 @@ int main(void) {
                 cmocka_unit_test(test_rest),
                 cmocka_unit_test(test_fresh),
                 cmocka_unit_test(test_pages_of_others),
+                cmocka_unit_test(test_pages_of_others_without_a_pool),
                 cmocka_unit_test(test_missing_sizes),
                 cmocka_unit_test(test_s390),
                 cmocka_unit_test(test_system),

@@ -431,6 +431,20 @@ static void test_grub_words_for_init_do_not_hide_ours(void **state) {
         assert_int_equal(install(b, OURS), 0);
 }
 
+/* How a semicolon has to be written for GRUB: in double quotes the shell keeps the backslash. */
+static void test_grub_keeps_a_backslash_apart(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+
+        temp_root_write(b->root, "/etc/default/grub.d/60-own.cfg",
+                        "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet thp_anon=16K:always\\;1M:never\"\n");
+        answer(b, OURS "\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_arguments(b, OURS, "nosmt console=ttyS0 quiet thp_anon=16K:always\\;1M:never");
+        assert_int_equal(install(b, OURS), 0);
+        assert_int_equal(take_away(b), 1);
+        assert_int_equal(take_away(b), 0);
+}
+
 static void test_grub_takes_no_shell(void **state) {
         _cleanup_bed_ Bed *b = grub_new();
 
@@ -948,6 +962,7 @@ int main(void) {
                 cmocka_unit_test(test_grub_words_of_the_administrator_are_his),
                 cmocka_unit_test(test_grub_that_loses_them_is_told),
                 cmocka_unit_test(test_grub_words_for_init_do_not_hide_ours),
+                cmocka_unit_test(test_grub_keeps_a_backslash_apart),
                 cmocka_unit_test(test_grub_takes_no_shell),
                 cmocka_unit_test(test_below_a_root_no_tool_is_run),
                 cmocka_unit_test(test_grub_without_the_directory_is_not_ours),
