@@ -3,6 +3,7 @@
 
 #include "basic/format.h"
 #include "hugepagesctl/apply.h"
+#include "hugepagesctl/cmdline.h"
 #include "hugepagesctl/initrd.h"
 #include "hugepagesctl/mounts.h"
 #include "units/units.h"
@@ -315,11 +316,13 @@ static void find_reboots(Apply *a) {
 }
 
 /* Not done here: a system that does not boot any more is no consequence to expect of apply. */
-static void advise_initrd(Apply *a) {
-        char *fault = initrd_fault(a->options);
+static void advise_next_boot(Apply *a) {
+        char *initrd = initrd_fault(a->options), *cmdline = cmdline_fault(a->options);
 
-        if (fault)
-                add_reboot(a, format_text("initrd"), fault);
+        if (initrd)
+                add_reboot(a, format_text("initrd"), initrd);
+        if (cmdline)
+                add_reboot(a, format_text("cmdline"), cmdline);
 }
 
 void apply_advise(Apply *a) {
@@ -327,5 +330,5 @@ void apply_advise(Apply *a) {
         if (a->bus)
                 advise_consumers(a);
         find_reboots(a);
-        advise_initrd(a);
+        advise_next_boot(a);
 }

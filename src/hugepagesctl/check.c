@@ -2,7 +2,7 @@
 /* hugepagesctl check: what is wrong with the drop-ins, one line each. */
 
 #include "basic/format.h"
-#include "hugepagesctl/ctl.h"
+#include "hugepagesctl/cmdline.h"
 #include "hugepagesctl/initrd.h"
 #include "hugepagesctl/lint.h"
 
@@ -177,6 +177,7 @@ static void check_load(const Options *o, char *const *files, Context *ret) {
         if (!files) {
                 folklore_find(o->root, &ret->diagnostics);
                 initrd_lint(o, &ret->diagnostics);
+                cmdline_lint(o, &ret->diagnostics);
         }
         diag_sort(&ret->diagnostics);
 }

@@ -21,7 +21,8 @@ static void print_item(const Cmdline *c, const char *where, const ComparedArgume
                 print_line(c, format_text("%s: also has %s", where, a->found));
                 break;
         case PRESENCE_IGNORED:
-                print_line(c, format_text("%s: the kernel ignores %s for %s", where, a->found, a->wanted));
+                print_line(c, format_text("%s: the kernel ignores %s%s%s", where, a->found,
+                                          a->wanted ? " for " : "", a->wanted ?: ""));
                 break;
         case PRESENCE_PRESENT:
                 break;
@@ -29,20 +30,34 @@ static void print_item(const Cmdline *c, const char *where, const ComparedArgume
 }
 
 static void print_comparison(const Cmdline *c, const char *where, const Comparison *comparison) {
-        bool silent = true;
-
-        for (size_t i = 0; i < comparison->n; i++) {
+        if (comparison->n == 0)
+                print_line(c, format_text("%s: has none", where));
+        else if (comparison_complete(comparison) && comparison->items[0].presence == PRESENCE_PRESENT)
+                print_line(c, format_text("%s: has them", where));
+        for (size_t i = 0; i < comparison->n; i++)
                 print_item(c, where, &comparison->items[i]);
-                silent = silent && comparison->items[i].presence == PRESENCE_PRESENT;
-        }
-        if (silent)
-                print_line(c, format_text("%s: %s", where, comparison->n > 0 ? "has them" : "has none"));
 }
 
 static void print_contradictions(const Cmdline *c) {
+        for (size_t i = 0; i < c->n_contradictions; i++) {
+                const Contradiction *x = &c->contradictions[i];
+
+                if (x->write)
+                        print_line(c,
+                                   format_text("%s: %s has no hugepagesz=, and the kernel ignores it after "
+                                               "ours: write %s",
+                                               x->where, x->found, x->write));
+                else
+                        print_line(c, format_text("%s: %s contradicts %s", x->where, x->found, x->wanted));
+        }
+}
+
+/* Where all can stay, it is only to be written in another way. */
+static bool one_has_to_go(const Cmdline *c) {
         for (size_t i = 0; i < c->n_contradictions; i++)
-                print_line(c, format_text("%s: %s contradicts %s", c->contradictions[i].where,
-                                          c->contradictions[i].found, c->contradictions[i].wanted));
+                if (!c->contradictions[i].write)
+                        return true;
+        return false;
 }
 
 static void print_state(const Cmdline *c) {
@@ -61,8 +76,20 @@ static void print_state(const Cmdline *c) {
                                               "not installed: no boot loader is known here, add them to the "
                                               "kernel command line by hand"));
                 break;
+        case CMDLINE_OUTDATED:
+                puts(*c->line ? "installed, but for other pools: run hugepagesctl cmdline --install, and "
+                                "reboot"
+                              : "installed, but no longer asked for: run hugepagesctl cmdline --remove, and "
+                                "reboot");
+                break;
         case CMDLINE_CONTRADICTED:
-                puts("contradicted: one of the two has to go");
+                puts(one_has_to_go(c) ? "contradicted: one of the two has to go"
+                                      : "contradicted: one of the two has to be written in another way");
+                break;
+        case CMDLINE_NOT_JUDGED:
+                puts(c->faulty ? "not judged: a drop-in has an error (above); correct it first"
+                               : "not judged: a drop-in has an unknown key or section (above); correct it "
+                                 "first");
                 break;
         }
 }
@@ -95,10 +122,9 @@ static const char *presence_to_string(Presence p) {
 
 static const char *state_to_string(CmdlineState s) {
         static const char *const names[] = {
-                [CMDLINE_IN_PLACE] = "in-place",
-                [CMDLINE_REBOOT_NEEDED] = "reboot-needed",
-                [CMDLINE_NOT_INSTALLED] = "not-installed",
-                [CMDLINE_CONTRADICTED] = "contradicted",
+                [CMDLINE_IN_PLACE] = "in-place",           [CMDLINE_REBOOT_NEEDED] = "reboot-needed",
+                [CMDLINE_NOT_INSTALLED] = "not-installed", [CMDLINE_OUTDATED] = "outdated",
+                [CMDLINE_CONTRADICTED] = "contradicted",   [CMDLINE_NOT_JUDGED] = "not-judged",
         };
 
         return names[s];

@@ -7,6 +7,7 @@
 #include "apply/resolve.h"
 #include "basic/format.h"
 #include "basic/parse.h"
+#include "boot/edit.h"
 #include "config/text.h"
 #include "host/foreign.h"
 #include "hugepagesctl/cmdline.h"
@@ -19,6 +20,7 @@ static void cmdline_done(Cmdline *c) {
                 free(c->contradictions[i].wanted);
                 free(c->contradictions[i].found);
                 free(c->contradictions[i].where);
+                free(c->contradictions[i].write);
         }
         free(c->contradictions);
         comparison_done(&c->running);
@@ -38,13 +40,11 @@ static void cmdline_done(Cmdline *c) {
 
 /* What is asked for. */
 
-/* What is wrong with other keys than those that are used here is for check to tell, but an error may have
- * cost anything. */
-static void take_errors(Cmdline *c, const Diagnostics *from) {
+/* Warnings as well: a key or section that is not known may be what was to ask for pages. */
+static void take_diagnostics(Cmdline *c, const Diagnostics *from) {
         for (size_t i = 0; i < from->n; i++)
-                if (from->items[i].severity == SEVERITY_ERROR)
-                        diag_error(&c->diagnostics, ((Source){ from->items[i].file, from->items[i].line }),
-                                   "%s", from->items[i].message);
+                diag_add(&c->diagnostics, from->items[i].severity,
+                         (Source){ from->items[i].file, from->items[i].line }, "%s", from->items[i].message);
 }
 
 static int read_machine(Cmdline *c, char **ret_architecture) {
@@ -103,9 +103,10 @@ static int load(Cmdline *c) {
             host_load(c->options->root, HOST_ALL, &c->host, &d) < 0)
                 out_of_memory();
         if (!c->masked)
-                take_errors(c, &d);
+                take_diagnostics(c, &d);
         diag_done(&d);
         r = make_arguments(c, architecture);
+        c->faulty = c->diagnostics.n_errors > 0;
         diag_sort(&c->diagnostics);
         return r;
 }
@@ -117,12 +118,15 @@ static void compare(const Cmdline *c, const char *line, Comparison *ret) {
                 out_of_memory();
 }
 
-/* Takes all three over. */
-static void add_contradiction(Cmdline *c, char *wanted, char *found, char *where) {
+/* Takes its texts over. */
+static void add_contradiction(Cmdline *c, Contradiction contradiction) {
         if (GROW_ARRAY(c->contradictions, c->n_contradictions) < 0)
                 out_of_memory();
-        c->contradictions[c->n_contradictions++] =
-                (Contradiction){ .wanted = wanted, .found = found, .where = where };
+        c->contradictions[c->n_contradictions++] = contradiction;
+}
+
+static char *others_place(const Cmdline *c) {
+        return format_text("%s", c->configured.others_path ?: c->loader->name);
 }
 
 /* The kernel takes the first hugepagesz= of a size, and the last word for most others: either way somebody
@@ -130,9 +134,57 @@ static void add_contradiction(Cmdline *c, char *wanted, char *found, char *where
 static void find_contradictions(Cmdline *c) {
         for (size_t i = 0; i < c->others.n; i++)
                 if (c->others.items[i].presence == PRESENCE_DIFFERENT)
-                        add_contradiction(c, format_text("%s", c->others.items[i].wanted),
-                                          format_text("%s", c->others.items[i].found),
-                                          format_text("%s", c->configured.others_path ?: c->loader->name));
+                        add_contradiction(c, (Contradiction){
+                                                     .wanted = format_text("%s", c->others.items[i].wanted),
+                                                     .found = format_text("%s", c->others.items[i].found),
+                                                     .where = others_place(c),
+                                             });
+}
+
+/* The next boot's command line with arguments for ours. */
+static char *next_line(const Cmdline *c, const char *arguments) {
+        const char *others = c->configured.others;
+        size_t before = strlen(others) - c->configured.behind;
+
+        return format_text("%.*s %s %s", (int) before, others, arguments, others + before);
+}
+
+static const BootSetting *find_text(const BootSettings *s, const char *text) {
+        for (size_t i = 0; i < s->n; i++)
+                if (streq(s->items[i].text, text))
+                        return &s->items[i];
+        return NULL;
+}
+
+/* A hugepages= without a hugepagesz= means the default size where it comes first, and nothing behind other
+ * words of the kind, such as ours. */
+static void find_lost(Cmdline *c) {
+        _cleanup_(boot_settings_done) BootSettings alone = {}, together = {};
+        _cleanup_free_ char *next = NULL;
+
+        if (!cmdline_knows_loader(c) || !*c->line)
+                return;
+        next = next_line(c, c->line);
+        if (boot_settings_parse(c->configured.others, c->host->default_page_size, &alone) < 0 ||
+            boot_settings_parse(next, c->host->default_page_size, &together) < 0)
+                out_of_memory();
+        for (size_t i = 0; i < c->others.n; i++) {
+                const ComparedArgument *a = &c->others.items[i];
+                const BootSetting *s, *then;
+
+                if (a->presence != PRESENCE_EXTRA || !(s = find_text(&alone, a->found)) || !s->bare)
+                        continue;
+                then = find_text(&together, a->found);
+                if (then && then->ignored)
+                        add_contradiction(
+                                c, (Contradiction){
+                                           .wanted = format_text("%s", c->line),
+                                           .found = format_text("%s", a->found),
+                                           .where = others_place(c),
+                                           .write = format_text("hugepagesz=%s %s",
+                                                                FORMAT_SIZE_EXACT(s->page_size), a->found),
+                                   });
+        }
 }
 
 /* vm.nr_hugepages means the default size, and would be that many larger pages after the next boot. */
@@ -149,10 +201,12 @@ static void find_sysctl_contradictions(Cmdline *c) {
 
                 if (s->kind == FOREIGN_SYSCTL && startswith(s->key, "vm.nr_") &&
                     (parse_u64(s->value, &pages) < 0 || pages > 0))
-                        add_contradiction(c,
-                                          format_text("default_hugepagesz=%s", FORMAT_SIZE_EXACT(declared)),
-                                          format_text("%s=%s", s->key, s->value),
-                                          format_text("%s:%u", s->file, s->line));
+                        add_contradiction(c, (Contradiction){
+                                                     .wanted = format_text("default_hugepagesz=%s",
+                                                                           FORMAT_SIZE_EXACT(declared)),
+                                                     .found = format_text("%s=%s", s->key, s->value),
+                                                     .where = format_text("%s:%u", s->file, s->line),
+                                             });
         }
         foreign_done(&f);
 }
@@ -178,12 +232,14 @@ static bool any_stale(const Cmdline *c) {
 static CmdlineState decide(const Cmdline *c) {
         bool running = comparison_complete(&c->running);
 
+        if (c->faulty || c->loses)
+                return CMDLINE_NOT_JUDGED;
         if (c->n_contradictions > 0)
                 return CMDLINE_CONTRADICTED;
         if (!cmdline_knows_loader(c))
                 return running ? CMDLINE_IN_PLACE : CMDLINE_NOT_INSTALLED;
         if (!comparison_complete(&c->next) || c->ours.n_different + c->ours.n_extra > 0)
-                return CMDLINE_NOT_INSTALLED;
+                return *c->configured.ours ? CMDLINE_OUTDATED : CMDLINE_NOT_INSTALLED;
         return running && !any_stale(c) ? CMDLINE_IN_PLACE : CMDLINE_REBOOT_NEEDED;
 }
 
@@ -193,10 +249,13 @@ static void read_loader(Cmdline *c) {
 
         if (!c->loader || c->loader->read(&c->loader_context, &c->configured) < 0)
                 return;
-        next = format_text("%s %s", c->configured.others, c->configured.ours);
+        next = next_line(c, c->configured.ours);
         compare(c, next, &c->next);
         compare(c, c->configured.ours, &c->ours);
         compare(c, c->configured.others, &c->others);
+        if (!c->masked && c->config->unknown > 0 &&
+            arguments_lose(c->configured.ours, c->line, c->host->default_page_size, &c->loses) < 0)
+                out_of_memory();
 }
 
 static void look(Cmdline *c) {
@@ -209,6 +268,7 @@ static void look(Cmdline *c) {
         read_loader(c);
         compare(c, c->host->cmdline, &c->running);
         find_contradictions(c);
+        find_lost(c);
         find_sysctl_contradictions(c);
         c->state = decide(c);
 }
@@ -225,6 +285,15 @@ static void look_again(Cmdline *c) {
 
 /* What is done. */
 
+static void print_refusal(const Contradiction *x) {
+        if (x->write)
+                ctl_error("nothing was changed: %s has %s without a hugepagesz=, which the kernel would "
+                          "ignore after ours: write %s",
+                          x->where, x->found, x->write);
+        else
+                ctl_error("nothing was changed: %s has %s, against %s", x->where, x->found, x->wanted);
+}
+
 static bool may_install(const Cmdline *c) {
         if (!c->loader) {
                 ctl_error("no boot loader is known here; add this to the kernel command line by hand: %s",
@@ -235,9 +304,13 @@ static bool may_install(const Cmdline *c) {
                 ctl_error("nothing was changed, since an error may have cost something that is asked for");
                 return false;
         }
+        if (c->loses) {
+                ctl_error("nothing was changed: %s; --remove takes the arguments away",
+                          c->config->unknown_first);
+                return false;
+        }
         for (size_t i = 0; i < c->n_contradictions; i++)
-                ctl_error("nothing was changed: %s has %s, against %s", c->contradictions[i].where,
-                          c->contradictions[i].found, c->contradictions[i].wanted);
+                print_refusal(&c->contradictions[i]);
         return c->n_contradictions == 0;
 }
 
@@ -273,8 +346,10 @@ static void print_change(const Cmdline *c, const char *line, bool changed) {
         print_wrapped(c->options, text, 0, 4);
         if (c->options->dry_run)
                 puts("nothing was written (--dry-run)");
+        else if (changed && c->options->root && c->loader->tool)
+                printf("written; %s is not run below another root\n", c->loader->tool);
         else if (changed)
-                puts("the next boot has it");
+                puts(*line ? "the next boot has them" : "the next boot does not have them");
 }
 
 static void print_diagnostic_lines(const Cmdline *c) {
@@ -288,6 +363,11 @@ static void print_diagnostic_lines(const Cmdline *c) {
         }
 }
 
+/* No boot loader, and nothing for it. */
+static bool has_no_work(const Cmdline *c) {
+        return !c->options->remove && !c->loader && !*c->line && c->diagnostics.n_errors == 0;
+}
+
 static int run_change(Cmdline *c) {
         const char *line = c->options->remove ? "" : c->line;
         int r;
@@ -295,6 +375,14 @@ static int run_change(Cmdline *c) {
         if (!c->options->dry_run && !ctl_is_root(c->options))
                 return CTL_FAILURE;
         look(c);
+        if (has_no_work(c)) {
+                print_diagnostic_lines(c);
+                if (c->options->json)
+                        cmdline_print_json(c, TRISTATE_NO);
+                else
+                        puts("nothing is asked for, and no boot loader is known here");
+                return CTL_OK;
+        }
         if (!(c->options->remove ? may_remove(c) : may_install(c))) {
                 print_diagnostic_lines(c);
                 return CTL_FAILURE;
@@ -323,8 +411,10 @@ static int check_status(const Cmdline *c) {
         case CMDLINE_REBOOT_NEEDED:
                 return CTL_DEGRADED;
         case CMDLINE_NOT_INSTALLED:
+        case CMDLINE_OUTDATED:
                 return CTL_NOT_APPLIED;
         case CMDLINE_CONTRADICTED:
+        case CMDLINE_NOT_JUDGED:
                 return CTL_FAILURE;
         case CMDLINE_IN_PLACE:
         default:
@@ -332,7 +422,8 @@ static int check_status(const Cmdline *c) {
         }
 }
 
-/* No word about the loader: its own tools may be what asks. */
+/* No word about the loader: its own tools may be what asks. With a failure they keep what they were given at
+ * the installation, which a name that is not known must not cost. */
 static int run_print(Cmdline *c) {
         if (c->options->json) {
                 look(c);
@@ -342,7 +433,7 @@ static int run_print(Cmdline *c) {
                         puts(c->line);
                 print_diagnostic_lines(c);
         }
-        return c->diagnostics.n_errors > 0 ? CTL_FAILURE : CTL_OK;
+        return c->diagnostics.n_errors > 0 || (!c->masked && c->config->unknown > 0) ? CTL_FAILURE : CTL_OK;
 }
 
 static int run_check(Cmdline *c) {
@@ -350,10 +441,99 @@ static int run_check(Cmdline *c) {
         if (c->options->json)
                 cmdline_print_json(c, TRISTATE_UNSET);
         else {
-                cmdline_print_check(c);
                 print_diagnostic_lines(c);
+                cmdline_print_check(c);
         }
         return check_status(c);
+}
+
+/* What check and apply say. */
+
+static int run_nothing(void *userdata, const char *const *argv, char **ret_output) {
+        return -EPERM;
+}
+
+/* Quick where nothing is: the loaders whose tools would have to be asked remember in a file what they
+ * installed. */
+static bool any_installed(const Options *o) {
+        Diagnostics d = {};
+        LoaderContext context = {
+                .root = o->root,
+                .run = root_exists(o->root, INSTALLED_PATH) ? command_run : run_nothing,
+                .diagnostics = &d,
+        };
+        const Loader *loader = loader_find(&context);
+        LoaderArguments a = {};
+        bool found = loader && loader->read(&context, &a) >= 0 && !isempty(a.ours);
+
+        loader_arguments_done(&a);
+        diag_done(&d);
+        return found;
+}
+
+/* False where nothing of ours is installed, or what is cannot be told. */
+static bool survey(Cmdline *c) {
+        if (!any_installed(c->options) || !root_exists(c->options->root, OSRELEASE_PATH) || load(c) < 0)
+                return false;
+        look(c);
+        return cmdline_knows_loader(c);
+}
+
+/* A mistake may have cost what is asked for no more. */
+static char *find_fault(const Cmdline *c) {
+        if (c->diagnostics.n_errors > 0 || c->config->unknown > 0)
+                return NULL;
+        if (!*c->line)
+                return format_text("the boot loader has arguments that nothing asks for any more; "
+                                   "\"hugepagesctl cmdline --remove\" takes them away");
+        if (comparison_complete(&c->next) && c->ours.n_different + c->ours.n_extra == 0)
+                return NULL;
+        return format_text(
+                "the boot loader has arguments for other pools; \"hugepagesctl cmdline --install\" "
+                "renews them");
+}
+
+char *cmdline_fault(const Options *o) {
+        _cleanup_(cmdline_done) Cmdline c = { .options = o };
+
+        return survey(&c) ? find_fault(&c) : NULL;
+}
+
+void cmdline_lint(const Options *o, Diagnostics *d) {
+        _cleanup_(cmdline_done) Cmdline c = { .options = o };
+        _cleanup_free_ char *fault = survey(&c) ? find_fault(&c) : NULL;
+
+        if (fault)
+                diag_warning(d, c.arguments.n > 0 ? c.arguments.items[0].source : (Source){}, "%s", fault);
+}
+
+static bool is_among(const BootSettings *settings, const char *text) {
+        for (size_t i = 0; i < settings->n; i++)
+                if (streq(settings->items[i].text, text))
+                        return true;
+        return false;
+}
+
+char *cmdline_of_others(const Options *o) {
+        _cleanup_(cmdline_done) Cmdline c = { .options = o };
+        BootSettings running = {}, others = {};
+        char *line;
+
+        if (!survey(&c))
+                return NULL;
+        if (boot_settings_parse(c.host->cmdline, c.host->default_page_size, &running) < 0 ||
+            boot_settings_parse(c.configured.others, c.host->default_page_size, &others) < 0)
+                out_of_memory();
+        line = format_text("%s", "");
+        for (size_t i = 0; i < running.n; i++)
+                if (!running.items[i].ignored && is_among(&others, running.items[i].text)) {
+                        _cleanup_free_ char *before = line;
+
+                        line = format_text("%s %s", before, running.items[i].text);
+                }
+        boot_settings_done(&running);
+        boot_settings_done(&others);
+        return line;
 }
 
 int verb_cmdline(const Options *o, char *const *arguments) {
@@ -365,6 +545,11 @@ int verb_cmdline(const Options *o, char *const *arguments) {
         }
         if (o->dry_run && !o->install && !o->remove) {
                 ctl_error("--dry-run goes with --install or --remove");
+                return CTL_USAGE;
+        }
+        if (o->kernel && o->install) {
+                ctl_error(
+                        "--kernel does not go with --install: what is installed is for the running kernel");
                 return CTL_USAGE;
         }
         switch (load(&c)) {

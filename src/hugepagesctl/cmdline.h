@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the files of `hugepagesctl cmdline` share. */
+/* What the files of `hugepagesctl cmdline` share, and what others ask it. */
 
 #include "boot/arguments.h"
 #include "boot/compare.h"
@@ -12,12 +12,15 @@ typedef enum CmdlineState {
         CMDLINE_IN_PLACE,
         CMDLINE_REBOOT_NEEDED, /* the next boot has them, or has them no more, and this one has not */
         CMDLINE_NOT_INSTALLED, /* nor will the next one have them */
+        CMDLINE_OUTDATED,      /* others were installed, or they were, and are no longer asked for */
         CMDLINE_CONTRADICTED,  /* somebody else's setting stands against them */
+        CMDLINE_NOT_JUDGED,    /* what is asked for is not known, for what is wrong with the drop-ins */
 } CmdlineState;
 
 typedef struct Contradiction {
         char *wanted, *found;
         char *where; /* the file to change, or the loader's name */
+        char *write; /* what can stay there in place of found; NULL: one of the two has to go */
 } Contradiction;
 
 typedef struct Cmdline {
@@ -28,7 +31,9 @@ typedef struct Cmdline {
         char *release; /* of the kernel that the arguments are for */
         bool masked;   /* nothing is asked for, whatever the drop-ins say */
         Arguments arguments;
-        char *line; /* all of them */
+        char *line;  /* all of them */
+        bool faulty; /* an error may have cost some of them */
+        bool loses;  /* they are less than what is installed */
 
         LoaderContext loader_context;
         const Loader *loader;       /* NULL: none is known here */
@@ -50,6 +55,18 @@ static inline bool cmdline_knows_loader(const Cmdline *c) {
 /* What is on the running kernel's command line, and neither wanted nor somebody else's: left from what was
  * installed before. */
 bool cmdline_is_stale(const Cmdline *c, const ComparedArgument *a);
+
+/* What is wrong with the arguments that are installed, one sentence, to be freed by the caller; NULL where
+ * they are what is asked for, there are none, or a mistake in a drop-in leaves it open. */
+char *cmdline_fault(const Options *o);
+
+/* The same as a warning. */
+void cmdline_lint(const Options *o, Diagnostics *d);
+
+/* What the running kernel's command line says about huge pages, without what is ours, of the next boot or
+ * left from an earlier one, and without what the kernel ignores. To be freed by the caller; NULL where
+ * nothing of ours is installed, and so all is somebody else's. */
+char *cmdline_of_others(const Options *o);
 
 /* Runs a command for a loader, LoaderContext.run. What it prints and nobody wants goes to standard error. */
 int command_run(void *userdata, const char *const *argv, char **ret_output);

@@ -112,9 +112,10 @@ static char *format_dropin(const Config *c) {
 /* From the drop-ins alone, and no Plan: initrds are also built where this kernel is not the one that they
  * are for. */
 typedef struct Wanted {
-        Diagnostics diagnostics;
+        Diagnostics diagnostics; /* of the drop-ins */
         Config *config;
         Host *host;
+        bool declined;    /* nothing is wanted, whatever the pools are */
         const Pool *pool; /* the first gigantic one; NULL for none */
         char *text;       /* "" where there is nothing to do for the initrd */
 } Wanted;
@@ -127,14 +128,34 @@ static void wanted_done(Wanted *w) {
 }
 
 static void wanted_load(const Options *o, Wanted *w) {
-        bool wanted;
+        Diagnostics of_host = {}; /* of the machine that builds: no matter */
 
         if (config_load(o->root, &w->config, &w->diagnostics) < 0 ||
-            host_load(o->root, HOST_SIZES, &w->host, &w->diagnostics) < 0)
+            host_load(o->root, HOST_SIZES, &w->host, &of_host) < 0)
                 out_of_memory();
+        diag_done(&of_host);
         w->pool = first_gigantic(w->config, w->host);
-        wanted = w->pool && w->config->system.initrd && !unit_is_masked_for_good(o->root);
-        w->text = wanted ? format_dropin(w->config) : format_text("%s", "");
+        w->declined = !w->config->system.initrd || unit_is_masked_for_good(o->root);
+        w->text = w->pool && !w->declined ? format_dropin(w->config) : format_text("%s", "");
+}
+
+static bool is_first_unknown(const Config *c, const Diagnostic *d) {
+        _cleanup_free_ char *text = diag_format(d);
+
+        return streq_ptr(c->unknown_first, text);
+}
+
+/* What may have cost a pool here: an error, or else a name that nobody knows. NULL for nothing. */
+static const Diagnostic *find_mistake(const Wanted *w) {
+        const Diagnostics *d = &w->diagnostics;
+
+        for (size_t i = 0; i < d->n && !w->declined; i++)
+                if (d->items[i].severity == SEVERITY_ERROR)
+                        return &d->items[i];
+        for (size_t i = 0; i < d->n && !w->declined && w->config->unknown > 0; i++)
+                if (is_first_unknown(w->config, &d->items[i]))
+                        return &d->items[i];
+        return NULL;
 }
 
 /* What the initrd has. */
@@ -203,11 +224,41 @@ static bool same_dropin(const char *a, const char *b) {
         return !x && !y;
 }
 
+static bool has_line(const char *text, const char *line, size_t length) {
+        const char *other;
+        size_t n;
+
+        while ((other = next_line(&text, &n)))
+                if (n == length && memcmp(other, line, n) == 0)
+                        return true;
+        return false;
+}
+
+/* The name of the first pool that the initrd has, and that is none of those wanted; NULL where there is
+ * none.
+ */
+static char *find_lost_pool(const Options *o, const Wanted *w) {
+        _cleanup_free_ char *contents = initrd_contents(o);
+        const char *p = contents ?: "", *line;
+        size_t n;
+
+        while ((line = next_line(&p, &n))) {
+                const char *name = startswith(line, "[Pool ");
+
+                if (name && !has_line(w->text, line, n))
+                        return format_text("%.*s", (int) (line + n - name) - 1, name);
+        }
+        return NULL;
+}
+
 /* What the initrd lacks, one sentence; NULL for nothing. */
 static char *find_fault(const Options *o, const Wanted *w) {
         _cleanup_free_ char *contents = initrd_contents(o);
 
         if (!contents || same_dropin(w->text, contents))
+                return NULL;
+        /* It may be better than what would be built anew. */
+        if (find_mistake(w))
                 return NULL;
         if (isempty(w->text))
                 return format_text(
@@ -226,11 +277,25 @@ char *initrd_fault(const Options *o) {
         return find_fault(o, &w);
 }
 
+/* Behind the mistake itself. */
+static void lint_lost_pool(const Options *o, const Wanted *w, const Diagnostic *mistake, Diagnostics *d) {
+        _cleanup_free_ char *pool = find_lost_pool(o, w);
+
+        if (pool)
+                diag_warning(d, ((Source){ mistake->file, mistake->line }),
+                             "the initrd still has pool %s, which %s may have cost here; correct that first",
+                             pool, mistake->severity == SEVERITY_ERROR ? "an error" : "an unknown name");
+}
+
 void initrd_lint(const Options *o, Diagnostics *d) {
         _cleanup_(wanted_done) Wanted w = {};
         _cleanup_free_ char *fault = NULL;
+        const Diagnostic *mistake;
 
         wanted_load(o, &w);
+        mistake = find_mistake(&w);
+        if (mistake)
+                lint_lost_pool(o, &w, mistake, d);
         fault = find_fault(o, &w);
         if (fault)
                 diag_warning(d, w.pool ? w.pool->section.source : (Source){}, "%s", fault);
@@ -276,6 +341,22 @@ static void print_command(const char *const *command) {
                 printf("%s%c", *command, command[1] ? ' ' : '\n');
 }
 
+/* The initrd that is there may be the last thing that still has the pool. */
+static bool may_build(const Options *o) {
+        _cleanup_(wanted_done) Wanted w = {};
+        _cleanup_free_ char *text = NULL;
+        const Diagnostic *mistake;
+
+        wanted_load(o, &w);
+        mistake = find_mistake(&w);
+        if (!mistake)
+                return true;
+        text = diag_format(mistake);
+        ctl_error("not built: %s may have cost a pool: %s",
+                  mistake->severity == SEVERITY_ERROR ? "an error" : "an unknown name", text ?: "");
+        return false;
+}
+
 static int update(const Options *o) {
         const char *const *command = update_command(o);
         _cleanup_free_ char *fault = NULL;
@@ -287,6 +368,8 @@ static int update(const Options *o) {
                 ctl_error("--update builds no initrd below another root");
                 return CTL_FAILURE;
         }
+        if (!may_build(o))
+                return CTL_FAILURE;
         print_command(command);
         if (o->dry_run)
                 return CTL_OK;
@@ -319,6 +402,19 @@ static int record(const Options *o, const char *text) {
         return r;
 }
 
+/* For who watches it being built. Where nothing is wanted, nothing can be lost. */
+static void print_mistakes(const Wanted *w) {
+        for (size_t i = 0; i < w->diagnostics.n && !w->declined; i++) {
+                _cleanup_free_ char *line = format_diagnostic(&w->diagnostics.items[i]);
+                _cleanup_free_ char *text = text_escape(line);
+
+                if (!text)
+                        out_of_memory();
+                fprintf(stderr, "%s\n", text);
+        }
+}
+
+/* An error is no failure here: the hooks would leave out the other pools as well. */
 int verb_initrd(const Options *o, char *const *arguments) {
         _cleanup_(wanted_done) Wanted w = {};
 
@@ -329,6 +425,7 @@ int verb_initrd(const Options *o, char *const *arguments) {
         if (o->update)
                 return update(o);
         wanted_load(o, &w);
+        print_mistakes(&w);
         fputs(w.text, stdout);
         return o->record && record(o, w.text) < 0 ? CTL_FAILURE : CTL_OK;
 }

@@ -5,6 +5,7 @@
 #include "basic/format.h"
 #include "basic/parse.h"
 #include "hugepagesctl/accounts.h"
+#include "hugepagesctl/cmdline.h"
 #include "hugepagesctl/mounts.h"
 #include "hugepagesctl/unit-files.h"
 #include "report/conflicts.h"
@@ -238,9 +239,10 @@ static void lint_services(const Lint *l) {
 
 static void lint_conflicts(const Lint *l) {
         const Context *c = l->context;
+        _cleanup_free_ char *others = cmdline_of_others(l->options);
         Foreign f = {};
 
-        if (foreign_load(l->options->root, c->host->cmdline, &f) < 0)
+        if (foreign_load(l->options->root, others ?: c->host->cmdline, &f) < 0)
                 out_of_memory();
         conflicts_find(c->plan, &f, l->d);
         foreign_done(&f);

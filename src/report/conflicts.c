@@ -131,7 +131,8 @@ static int parse_hugepages(const char *value, uint64_t *ret) {
         return 0;
 }
 
-/* hugepages= means the hugepagesz= before it, else the default size. */
+/* hugepages= means the hugepagesz= right before it, or the default size where it is the first such word or
+ * behind default_hugepagesz=. Any other one the kernel ignores (hugepages_setup() in mm/hugetlb.c). */
 static void compare_cmdline(const Comparison *c, uint64_t *page_size) {
         const ForeignSetting *s = c->setting;
         uint64_t pages = 0;
@@ -144,7 +145,10 @@ static void compare_cmdline(const Comparison *c, uint64_t *page_size) {
                 known = parse_hugepages(s->value, &pages) >= 0;
                 if (*page_size > 0)
                         compare_pages(c, *page_size, known, pages);
-        } else if (streq(s->key, "transparent_hugepage"))
+                *page_size = 0;
+        } else if (streq(s->key, "default_hugepagesz"))
+                *page_size = c->plan->host->default_page_size;
+        else if (streq(s->key, "transparent_hugepage"))
                 compare_setting(c, THP_DIRECTORY "/enabled");
 }
 

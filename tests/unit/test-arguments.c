@@ -554,6 +554,26 @@ static void test_compare(void **state) {
                        "~hugepagesz=1G hugepages=0:4,1:8");
 }
 
+static bool loses(const char *before, const char *after) {
+        bool lose;
+
+        assert_int_equal(arguments_lose(before, after, 2 * M, &lose), 0);
+        return lose;
+}
+
+static void test_lose(void **state) {
+        assert_false(loses("", ""));
+        assert_false(loses("", "hugepagesz=1G hugepages=4"));
+        assert_true(loses("hugepagesz=1G hugepages=4", ""));
+        assert_true(loses("hugepagesz=1G hugepages=4", "hugepagesz=2M hugepages=4"));
+        assert_true(loses("hugepagesz=1G hugepages=0:4,1:8", "hugepagesz=1G hugepages=11"));
+        assert_false(loses("hugepagesz=1G hugepages=0:4,1:8", "hugepagesz=1G hugepages=12"));
+        assert_false(loses("hugepagesz=1G hugepages=4", "hugepagesz=1G hugepages=0:4,1:1"));
+        assert_true(loses("default_hugepagesz=1G hugepagesz=1G hugepages=4", "hugepagesz=1G hugepages=4"));
+        assert_false(loses("default_hugepagesz=1G", "default_hugepagesz=2M"));
+        assert_true(loses("thp_anon=64K:always thp_anon=2M:inherit", "thp_anon=2M:inherit"));
+}
+
 static void test_first_one_wins(void **state) {
         check_compared("hugepagesz=1G hugepages=4", "hugepagesz=1G hugepages=2 hugepagesz=1G hugepages=4",
                        "~hugepagesz=1G hugepages=2 -hugepagesz=1G hugepages=4");
@@ -681,6 +701,7 @@ int main(void) {
                 cmocka_unit_test(test_thp),
                 cmocka_unit_test(test_compare),
                 cmocka_unit_test(test_first_one_wins),
+                cmocka_unit_test(test_lose),
                 cmocka_unit_test(test_default_size),
                 cmocka_unit_test(test_last_one_wins),
                 cmocka_unit_test(test_thp_sizes),

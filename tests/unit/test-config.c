@@ -486,6 +486,33 @@ static void unknown_is_a_warning_with_a_suggestion(void **state) {
         assert_string_equal(suggest_section("thp", buffer, sizeof(buffer)), " (did you mean [THP]?)");
 }
 
+static void assert_unknown(const char *text, size_t n, const char *first) {
+        _cleanup_temp_root_ char *root = temp_root_new();
+        _cleanup_(config_freep) Config *c = NULL;
+        Diagnostics d = {};
+
+        temp_root_write(root, "/etc/hugepages.d/a.conf", text);
+        assert_int_equal(config_load(root, &c, &d), 0);
+        assert_int_equal(c->unknown, n);
+        if (first)
+                assert_string_equal(c->unknown_first, first);
+        else
+                assert_null(c->unknown_first);
+        diag_done(&d);
+}
+
+static void unknown_that_may_cost_a_pool_is_counted(void **state) {
+        assert_unknown("[Pool a]\nX-Size=1G\nSize=1GQ\n[X-Any]\nSize=1G\n", 0, NULL);
+        assert_unknown("[Mount m]\nColour=blue\n[Service s]\nColour=blue\n", 0, NULL);
+        assert_unknown(
+                "[System]\nKeepFee=1G\n[Pol a]\nPages=1\n[THP]\nEnabeld=never\n", 3,
+                "/etc/hugepages.d/a.conf:2: KeepFee=1G: unknown key of [System], ignored (did you mean "
+                "KeepFree=?)");
+        assert_unknown(
+                "[Pol a]\nPages=1\n", 1,
+                "/etc/hugepages.d/a.conf:1: [Pol a]: unknown section, ignored (did you mean [Pool]?)");
+}
+
 /* The value of KEY in [SECTION x], with what goes before it. */
 typedef struct ValueCase {
         const char *section, *assignment, *fault;
@@ -1344,6 +1371,7 @@ int main(void) {
                 cmocka_unit_test(nul_bytes_are_refused),
                 cmocka_unit_test(after_a_bad_header_all_is_refused_up_to_the_next),
                 cmocka_unit_test(unknown_is_a_warning_with_a_suggestion),
+                cmocka_unit_test(unknown_that_may_cost_a_pool_is_counted),
                 cmocka_unit_test(every_bad_value_is_told_with_what_was_expected),
                 cmocka_unit_test(bad_value_costs_the_least_that_is_safe),
                 cmocka_unit_test(service_fails_closed),

@@ -309,6 +309,27 @@ static void test_command_line_and_tuned_are_named(void **state) {
 }
 
 /* A drop-in's name may be anything, and a terminal obey it. */
+static void test_hugepages_that_the_kernel_ignores_count_for_nothing(void **state) {
+        const ForeignSetting items[] = {
+                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepagesz", "1G"),
+                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "2"),
+                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "800"),
+        };
+        const ForeignSetting by_default[] = {
+                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepagesz", "1G"),
+                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "2"),
+                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "default_hugepagesz", "2M"),
+                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "800"),
+        };
+        const char *const expected[] = {
+                "/proc/cmdline: hugepages=800 contradicts the pools of 100 × 2M in hugepages.d; its pages "
+                "count towards them",
+        };
+
+        assert_conflicts(items, ELEMENTSOF(items), NULL, 0);
+        assert_conflicts(by_default, ELEMENTSOF(by_default), expected, ELEMENTSOF(expected));
+}
+
 static void test_a_log_line_is_one_printable_line(void **state) {
         char file[] = "/etc/hugepages.d/\x1b]0;x\a\ny.conf", message[] = "bad", line[128] = "";
         const Diagnostic d = { .severity = SEVERITY_ERROR, .file = file, .line = 2, .message = message };
@@ -343,6 +364,7 @@ int main(void) {
                 cmocka_unit_test(test_sysctl_that_says_otherwise_is_named),
                 cmocka_unit_test(test_who_says_the_same_is_not_named),
                 cmocka_unit_test(test_command_line_and_tuned_are_named),
+                cmocka_unit_test(test_hugepages_that_the_kernel_ignores_count_for_nothing),
                 cmocka_unit_test(test_a_log_line_is_one_printable_line),
         };
 
