@@ -119,6 +119,7 @@ static int bootc_remove(const LoaderContext *c) {
 const Loader loader_bootc = {
         .name = "bootc",
         .where = OUR_PATH,
+        .for_images = true,
         .detect = bootc_detect,
         .read = bootc_read,
         .install = bootc_install,

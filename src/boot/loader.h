@@ -33,6 +33,7 @@ typedef struct Loader {
         const char *where; /* the file or command that install() changes, for messages */
         const char *tool; /* what the boot loader needs before it has what was changed there, and what is not
                              run below a root; NULL: nothing */
+        bool for_images;  /* configured where an image is made: in a container as well */
         /* Whether this is the one that boots this system. Reads files only. */
         bool (*detect)(const LoaderContext *c);
         /* Negative errno. */

@@ -64,10 +64,19 @@ static int read_machine(Cmdline *c, char **ret_architecture) {
         return 0;
 }
 
-/* Its /sys is the host's, and the command line is not its own; while the service is masked, it is as if the
- * package were not there. hugepages_setup=off is for one boot, and leaves the next one its pages. */
+/* A container's /sys is the host's, and the command line is not its own, unless it is where an image is
+ * made; while the service is masked, it is as if the package were not there. hugepages_setup=off is for one
+ * boot, and leaves the next one its pages. */
 static bool asks_for_nothing(const Options *o) {
-        return switched_off(o->root) == SWITCHED_OFF_CONTAINER || unit_is_masked_for_good(o->root);
+        const LoaderContext context = { .root = o->root };
+        const Loader *loader;
+
+        if (unit_is_masked_for_good(o->root))
+                return true;
+        if (switched_off(o->root) != SWITCHED_OFF_CONTAINER)
+                return false;
+        loader = loader_find(&context);
+        return !loader || !loader->for_images;
 }
 
 static int make_arguments(Cmdline *c, const char *architecture) {
