@@ -25,8 +25,9 @@ static void report(const Comparison *c, const char *declared) {
                              : "remove one of the two");
 }
 
+/* What hugepagesctl cmdline has put on the command line is what KeepFree= left of the pools. */
 static void compare_pages(const Comparison *c, uint64_t page_size, bool known, uint64_t pages) {
-        uint64_t declared = 0;
+        uint64_t declared = 0, planned = 0;
         bool any = false;
         char text[128];
 
@@ -37,8 +38,10 @@ static void compare_pages(const Comparison *c, uint64_t page_size, bool known, u
                         continue;
                 any = true;
                 declared = add_sat(declared, pp->requested);
+                planned = add_sat(planned, pp->planned);
         }
-        if (!any || (known && pages == declared))
+        if (!any || (known && pages == declared) ||
+            (known && pages == planned && c->setting->kind == FOREIGN_CMDLINE))
                 return;
         snprintf(text, sizeof(text), "the pools of %" PRIu64 " × %s", declared,
                  FORMAT_SIZE_EXACT(page_size));

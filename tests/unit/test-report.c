@@ -227,8 +227,8 @@ static void assert_conflicts(const ForeignSetting *items, size_t n, const char *
         Pool pools[2] = { { .section.name = (char *) "db" }, { .section.name = (char *) "vm" } };
         PageSize sizes[2] = { { .bytes = G }, { .bytes = 2 * M } };
         Host host = { .sizes = sizes, .n_sizes = 2, .default_page_size = 2 * M };
-        PlanPool plan_pools[2] = { { .pool = &pools[0], .size_index = 1, .requested = 100 },
-                                   { .pool = &pools[1], .size_index = 0, .requested = 2 } };
+        PlanPool plan_pools[2] = { { .pool = &pools[0], .size_index = 1, .requested = 100, .planned = 60 },
+                                   { .pool = &pools[1], .size_index = 0, .requested = 2, .planned = 2 } };
         PlanWrite settings[3] = {
                 { .path = (char *) THP_DIRECTORY "/enabled",
                   .value = (char *) "never",
@@ -308,7 +308,20 @@ static void test_command_line_and_tuned_are_named(void **state) {
         assert_conflicts(items, ELEMENTSOF(items), expected, ELEMENTSOF(expected));
 }
 
-/* A drop-in's name may be anything, and a terminal obey it. */
+/* Of the 100 × 2M, KeepFree= leaves 60. */
+static void test_what_keep_free_leaves_may_be_on_the_command_line(void **state) {
+        const ForeignSetting items[] = {
+                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "60"),
+                foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/a.conf", 3, "vm.nr_hugepages", "60"),
+        };
+        const char *const expected[] = {
+                "/etc/sysctl.d/a.conf:3: vm.nr_hugepages=60 contradicts the pools of 100 × 2M in "
+                "hugepages.d; remove one of the two",
+        };
+
+        assert_conflicts(items, ELEMENTSOF(items), expected, ELEMENTSOF(expected));
+}
+
 static void test_hugepages_that_the_kernel_ignores_count_for_nothing(void **state) {
         const ForeignSetting items[] = {
                 foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepagesz", "1G"),
@@ -330,6 +343,7 @@ static void test_hugepages_that_the_kernel_ignores_count_for_nothing(void **stat
         assert_conflicts(by_default, ELEMENTSOF(by_default), expected, ELEMENTSOF(expected));
 }
 
+/* A drop-in's name may be anything, and a terminal obey it. */
 static void test_a_log_line_is_one_printable_line(void **state) {
         char file[] = "/etc/hugepages.d/\x1b]0;x\a\ny.conf", message[] = "bad", line[128] = "";
         const Diagnostic d = { .severity = SEVERITY_ERROR, .file = file, .line = 2, .message = message };
@@ -364,6 +378,7 @@ int main(void) {
                 cmocka_unit_test(test_sysctl_that_says_otherwise_is_named),
                 cmocka_unit_test(test_who_says_the_same_is_not_named),
                 cmocka_unit_test(test_command_line_and_tuned_are_named),
+                cmocka_unit_test(test_what_keep_free_leaves_may_be_on_the_command_line),
                 cmocka_unit_test(test_hugepages_that_the_kernel_ignores_count_for_nothing),
                 cmocka_unit_test(test_a_log_line_is_one_printable_line),
         };
