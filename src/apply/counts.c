@@ -65,9 +65,8 @@ static int refresh_size(Kernel *k, Host *h, size_t s) {
 }
 
 static void refresh_memory(Kernel *k, Host *h) {
-        (void) kernel_read_meminfo(k, "MemTotal", &h->mem_total);
         /* What cannot be known is not there: no page is added on a guess. */
-        if (kernel_read_meminfo(k, "MemAvailable", &h->mem_available) < 0)
+        if (kernel_read_memory(k, &h->mem_total, &h->mem_available) < 0)
                 h->mem_available = 0;
 }
 

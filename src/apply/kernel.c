@@ -6,6 +6,7 @@
 #include "apply/kernel.h"
 #include "basic/fs.h"
 #include "basic/parse.h"
+#include "host/host.h"
 
 #define KERNEL_FILE_MAX (1024u * 1024u) /* /proc/buddyinfo of a host of 1,024 nodes */
 
@@ -47,29 +48,12 @@ int kernel_read_u64(Kernel *k, const char *path, uint64_t *ret) {
         return r < 0 ? r : parse_u64(line, ret);
 }
 
-int kernel_read_meminfo(Kernel *k, const char *name, uint64_t *ret) {
+int kernel_read_memory(Kernel *k, uint64_t *ret_total, uint64_t *ret_available) {
         _cleanup_free_ char *text = NULL;
-        char *p;
         int r = k->read(k, "/proc/meminfo", &text);
 
         if (r < 0)
                 return r;
-        p = text;
-        for (char *line; (line = strsep(&p, "\n"));) {
-                const char *rest = startswith(line, name);
-                uint64_t kb;
-                char *number;
-
-                if (!rest || *rest != ':')
-                        continue;
-                number = line + (rest + 1 - line);
-                number += strspn(number, " \t");
-                number[strcspn(number, " ")] = 0;
-                r = parse_u64(number, &kb);
-                if (r < 0)
-                        return r;
-                *ret = mul_sat(kb, 1024);
-                return 0;
-        }
-        return -ENODATA;
+        r = meminfo_get(text, "MemTotal", ret_total);
+        return r < 0 ? r : meminfo_get(text, "MemAvailable", ret_available);
 }

@@ -29,5 +29,6 @@ Kernel kernel_real(const char *root);
 int compact_nodes(Kernel *k, const unsigned *node_ids, size_t n);
 
 int kernel_read_u64(Kernel *k, const char *path, uint64_t *ret);
-/* A "Name:   123 kB" line of /proc/meminfo, in bytes. */
-int kernel_read_meminfo(Kernel *k, const char *name, uint64_t *ret);
+/* MemTotal and MemAvailable of /proc/meminfo, in bytes, of one moment. Errors of read() and of
+ * meminfo_get(). */
+int kernel_read_memory(Kernel *k, uint64_t *ret_total, uint64_t *ret_available);

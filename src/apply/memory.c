@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a node's memory looks like at this moment. */
 
-#include <inttypes.h>
-
 #include "apply/memory.h"
 #include "basic/parse.h"
 
@@ -55,7 +53,6 @@ static int look_at_blocks(Kernel *k, const Host *h, const bool *marked, uint64_t
         return found;
 }
 
-/* "Node 0 AnonPages:   1234 kB"; without the node in /proc/meminfo. */
 static void look_at_holders(Kernel *k, const char *path, NodeMemory *m) {
         _cleanup_free_ char *text = NULL;
         const struct {
@@ -66,22 +63,13 @@ static void look_at_holders(Kernel *k, const char *path, NodeMemory *m) {
                 { "Buffers", &m->cache },      { "SUnreclaim", &m->kernel }, { "PageTables", &m->kernel },
                 { "KernelStack", &m->kernel },
         };
-        char *p;
+        uint64_t bytes;
 
         if (k->read(k, path, &text) < 0)
                 return;
-        p = text;
-        for (char *line; (line = strsep(&p, "\n"));) {
-                char name[32];
-                uint64_t kb;
-
-                if (sscanf(line, "Node %*u %31[^:]: %" SCNu64, name, &kb) != 2 &&
-                    sscanf(line, "%31[^:]: %" SCNu64, name, &kb) != 2)
-                        continue;
-                for (size_t i = 0; i < ELEMENTSOF(table); i++)
-                        if (streq(name, table[i].name))
-                                *table[i].field = add_sat(*table[i].field, mul_sat(kb, 1024));
-        }
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                if (meminfo_get(text, table[i].name, &bytes) >= 0)
+                        *table[i].field = add_sat(*table[i].field, bytes);
 }
 
 int memory_look(Kernel *k, const Host *h, const bool *marked, uint64_t page_size, NodeMemory *ret) {

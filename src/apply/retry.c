@@ -2,6 +2,7 @@
 /* Writing the nodes of a page size, and going on where one write was not enough: making unbroken memory and
  * asking again. */
 
+#include "apply/memory.h"
 #include "apply/run.h"
 
 /* All that are short at the same time; the machine's other nodes have no part in it. Where a kernel cannot
@@ -22,23 +23,34 @@ static int compact(Run *run, const NodePages *pages, size_t n) {
         return 0;
 }
 
-/* True where at least one node got more. Those that did not are given up. */
-static bool ask_again(NodePages *pages, size_t n) {
-        bool gained = false;
+/* A compaction may end early, with nothing gained, where the next one goes on: on the same broken memory one
+ * attempt got a third of the pages that a few got. Pages larger than the buddy allocator's blocks are looked
+ * for and moved together by the write itself, which is slow and ends the same way each time. */
+#define FRUITLESS_MAX 3u
 
+static unsigned fruitless_max(const NodePages *p) {
+        const Host *h = p->run->host;
+        uint64_t page_size = h->sizes[p->size_index].bytes;
+        NodeMemory m;
+
+        return memory_look(p->run->kernel, h, NULL, page_size, &m) >= 0 && page_size <= m.block_max
+                       ? FRUITLESS_MAX
+                       : 1;
+}
+
+static void ask_again(NodePages *pages, size_t n, unsigned max) {
         for (size_t i = 0; i < n; i++) {
-                uint64_t before = pages_persistent(&pages[i].counts);
+                NodePages *p = &pages[i];
+                uint64_t before = pages_persistent(&p->counts);
 
-                if (!pages_can_grow(&pages[i]))
+                if (!pages_can_grow(p))
                         continue;
-                pages_raise(&pages[i]);
-                if (pages_persistent(&pages[i].counts) > before)
-                        gained = true;
-                else
-                        pages[i].exhausted = true;
-                run_progress(pages[i].run, pages[i].size_index);
+                pages_raise(p);
+                p->fruitless = pages_persistent(&p->counts) > before ? 0 : p->fruitless + 1;
+                if (p->fruitless >= max)
+                        p->exhausted = true;
+                run_progress(p->run, p->size_index);
         }
-        return gained;
 }
 
 static bool any_can_grow(const NodePages *pages, size_t n) {
@@ -49,6 +61,8 @@ static bool any_can_grow(const NodePages *pages, size_t n) {
 }
 
 static int make_room(Run *run, NodePages *pages, size_t n) {
+        unsigned max = any_can_grow(pages, n) ? fruitless_max(pages) : 0;
+
         while (any_can_grow(pages, n)) {
                 int r;
 
@@ -59,8 +73,7 @@ static int make_room(Run *run, NodePages *pages, size_t n) {
                 r = compact(run, pages, n);
                 if (r < 0)
                         return r;
-                if (!ask_again(pages, n))
-                        return 0;
+                ask_again(pages, n, max);
         }
         return 0;
 }

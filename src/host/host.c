@@ -44,8 +44,7 @@ static int read_counter(const Reader *reader, const Node *node, uint64_t page_si
         return r < 0 ? missing(reader, path, r, "a number") : 0;
 }
 
-/* Finds "NAME: 123 kB" or, in a node's file, "Node 0 NAME: 123 kB". In bytes; -ENOENT, -EINVAL. */
-static int meminfo_get(const char *text, const char *name, uint64_t *ret) {
+int meminfo_get(const char *text, const char *name, uint64_t *ret) {
         size_t l = strlen(name);
 
         for (const char *line = text; line; line = strchr(line, '\n')) {

@@ -95,5 +95,9 @@ int host_pci_node(const char *root, const char *address);
  * "nr_overcommit_hugepages". To be freed by the caller; NULL when out of memory. */
 char *host_counter_path(const Host *h, const Node *node, uint64_t page_size, const char *counter);
 
+/* A line "NAME:   123 kB" of the text of /proc/meminfo or, behind "Node 0 ", of a node's meminfo, in bytes.
+ * -ENOENT where there is none, -EINVAL where it cannot be understood. */
+int meminfo_get(const char *text, const char *name, uint64_t *ret);
+
 #define THP_DIRECTORY "/sys/kernel/mm/transparent_hugepage"
 #define KHUGEPAGED_DIRECTORY THP_DIRECTORY "/khugepaged"
