@@ -209,6 +209,13 @@ static bool is_on_command_line(const Setup *s, const Argument *a) {
                comparison_complete(&c);
 }
 
+static bool any_pool_is_short(const Outcome *o) {
+        for (size_t i = 0; i < o->n_pools; i++)
+                if (outcome_pool_is_short(&o->pools[i]))
+                        return true;
+        return false;
+}
+
 /* What could have been had before all else. */
 static void log_command_line(const Setup *s, const Outcome *o) {
         _cleanup_(arguments_done) Arguments arguments = {};
@@ -222,7 +229,7 @@ static void log_command_line(const Setup *s, const Outcome *o) {
         };
         Diagnostics d = {}; /* hugepagesctl tells them */
 
-        if (uname(&u) < 0 || kernel_version_parse(u.release, &input.kernel) < 0)
+        if (!any_pool_is_short(o) || uname(&u) < 0 || kernel_version_parse(u.release, &input.kernel) < 0)
                 return;
         (void) arguments_make(&input, &arguments, &d);
         for (size_t i = 0; i < arguments.n; i++) {

@@ -116,18 +116,6 @@ void run_progress(const Run *run, size_t size_index) {
                              MIN(reserved, requested), requested);
 }
 
-/* So many writes, from this one on, are of one page size and direction. */
-static size_t group_size(const Plan *plan, size_t start) {
-        const PlanWrite *first = &plan->writes[start];
-        size_t n = 0;
-
-        while (start + n < plan->n_writes && plan->writes[start + n].kind == WRITE_POOL &&
-               plan->writes[start + n].size_index == first->size_index &&
-               plan->writes[start + n].lowers == first->lowers)
-                n++;
-        return n;
-}
-
 /* Makes the plan's pool writes. 1 where a node came up short, 0 where all is as planned. What a node lacks
  * is asked of the others before smaller pages break up what they have. */
 static int write_pools(Run *run, const Plan *plan) {
@@ -138,11 +126,10 @@ static int write_pools(Run *run, const Plan *plan) {
                 return r;
         run->plan = plan;
         for (size_t i = 0, n; i < plan->n_writes && !any_short; i += MAX(n, 1u)) {
-                n = group_size(plan, i);
-                r = pages_write(run, &plan->writes[i], n);
-                if (r < 0)
-                        return r;
-                any_short = r;
+                n = pages_group(&plan->writes[i], plan->n_writes - i);
+                any_short = n > 0 ? pages_write(run, &plan->writes[i], n) : 0;
+                if (any_short < 0)
+                        return any_short;
         }
         r = counts_refresh(run->kernel, run->host);
         return r < 0 ? r : any_short;

@@ -32,7 +32,7 @@ static bool is_marked(const Host *h, const bool *marked, unsigned id) {
 }
 
 /* "Node 0, zone   Normal   1046    527 …": how many blocks of 1, 2, 4, … pages are free. */
-static int look_at_blocks(Kernel *k, const Host *h, const bool *marked, uint64_t page_size, NodeMemory *m) {
+int memory_look_at_blocks(Kernel *k, const Host *h, const bool *marked, uint64_t page_size, NodeMemory *m) {
         _cleanup_free_ char *text = NULL;
         char *p;
         int r = k->read(k, "/proc/buddyinfo", &text), found = -ENODATA;
@@ -75,7 +75,7 @@ static void look_at_holders(Kernel *k, const char *path, NodeMemory *m) {
 int memory_look(Kernel *k, const Host *h, const bool *marked, uint64_t page_size, NodeMemory *ret) {
         NodeMemory m = {};
         char path[64];
-        int r = look_at_blocks(k, h, marked, page_size, &m);
+        int r = memory_look_at_blocks(k, h, marked, page_size, &m);
 
         if (r < 0)
                 return r;

@@ -23,3 +23,7 @@ typedef struct NodeMemory { /* in bytes */
 /* Nodes with marked[i] are added up; NULL: all of them. What cannot be read counts as 0; -ENODATA where not
  * even the free blocks can be told. */
 int memory_look(Kernel *k, const Host *h, const bool *marked, uint64_t page_size, NodeMemory *ret);
+
+/* The free blocks alone, added to m: one file for the whole machine, where the holders are one more a node.
+ */
+int memory_look_at_blocks(Kernel *k, const Host *h, const bool *marked, uint64_t page_size, NodeMemory *m);

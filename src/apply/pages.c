@@ -72,12 +72,12 @@ static bool had_more(const NodePages *p, uint64_t margin) {
         const Host *h = p->run->host;
         uint64_t page_size = h->sizes[p->size_index].bytes;
         _cleanup_free_ bool *marked = calloc(h->n_nodes + 1, sizeof(bool));
-        NodeMemory m;
+        NodeMemory m = {};
 
         if (!marked)
                 return false;
         marked[p->node_index] = true;
-        return memory_look(p->run->kernel, h, marked, page_size, &m) >= 0 &&
+        return memory_look_at_blocks(p->run->kernel, h, marked, page_size, &m) >= 0 &&
                m.unbroken / page_size >= margin;
 }
 

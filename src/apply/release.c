@@ -136,11 +136,16 @@ static int write_pages(Run *run, Released *r, bool lowers) {
                         .lowers = lowers,
                 };
         }
-        q = pages_write(run, writes, n);
+        for (size_t i = 0, k; i < n; i += k) {
+                k = pages_group(&writes[i], n - i);
+                q = pages_write(run, &writes[i], k);
+                if (q < 0)
+                        return q;
+        }
         for (size_t i = 0; i < r->n_pages; i++)
                 if (written(&r->pages[i], lowers))
                         r->pages[i].actual = pages_persistent(counts_of(run, &r->pages[i]));
-        return q < 0 ? q : 0;
+        return 0;
 }
 
 static const NodeRecord *record_of(const Run *run, const ReleasedPages *p) {

@@ -31,9 +31,9 @@ static int compact(Run *run, const NodePages *pages, size_t n) {
 static unsigned fruitless_max(const NodePages *p) {
         const Host *h = p->run->host;
         uint64_t page_size = h->sizes[p->size_index].bytes;
-        NodeMemory m;
+        NodeMemory m = {};
 
-        return memory_look(p->run->kernel, h, NULL, page_size, &m) >= 0 && page_size <= m.block_max
+        return memory_look_at_blocks(p->run->kernel, h, NULL, page_size, &m) >= 0 && page_size <= m.block_max
                        ? FRUITLESS_MAX
                        : 1;
 }
@@ -78,8 +78,13 @@ static int make_room(Run *run, NodePages *pages, size_t n) {
         return 0;
 }
 
-static bool same_group(const PlanWrite *a, const PlanWrite *b) {
-        return a->size_index == b->size_index && a->lowers == b->lowers;
+size_t pages_group(const PlanWrite *writes, size_t n) {
+        size_t k = 0;
+
+        while (k < n && writes[k].kind == WRITE_POOL && writes[k].size_index == writes->size_index &&
+               writes[k].lowers == writes->lowers)
+                k++;
+        return k;
 }
 
 /* 1 where a node is short. */
@@ -97,8 +102,7 @@ static int learn_limits(Run *run, const NodePages *pages, size_t n) {
         return any_short;
 }
 
-/* The nodes of one page size, all up or all down. */
-static int write_group(Run *run, const PlanWrite *writes, size_t n) {
+int pages_write(Run *run, const PlanWrite *writes, size_t n) {
         _cleanup_free_ NodePages *pages = calloc(n, sizeof(NodePages));
         int r;
 
@@ -116,22 +120,6 @@ static int write_group(Run *run, const PlanWrite *writes, size_t n) {
                 return 0;
         r = make_room(run, pages, n);
         return r < 0 ? r : learn_limits(run, pages, n);
-}
-
-int pages_write(Run *run, const PlanWrite *writes, size_t n) {
-        int any_short = 0;
-
-        for (size_t i = 0, k; i < n; i += k) {
-                int r;
-
-                for (k = 1; i + k < n && same_group(&writes[i], &writes[i + k]);)
-                        k++;
-                r = write_group(run, &writes[i], k);
-                if (r < 0)
-                        return r;
-                any_short |= r;
-        }
-        return any_short;
 }
 
 bool drop_caches(Run *run) {

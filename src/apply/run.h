@@ -75,8 +75,10 @@ void pages_raise(NodePages *p);
 void pages_lower(NodePages *p);
 bool pages_can_grow(const NodePages *p); /* short, and neither KeepFree= nor an error stands in the way */
 
-/* retry.c: makes writes of pages in their order, and goes on where one attempt was not enough. What a node
- * could not give is its limit from then on. 1 where a node is short, 0 where none is, -ENOMEM. */
+/* retry.c: makes the writes of a group (so many of the first ones are of one page size and direction; 0
+ * where they are no pages), and goes on where one attempt was not enough. What a node could not give is its
+ * limit from then on. 1 where a node is short, 0 where none is, -ENOMEM. */
+size_t pages_group(const PlanWrite *writes, size_t n);
 int pages_write(Run *run, const PlanWrite *writes, size_t n);
 /* The last resort, where DropCaches=yes allows it: true once a run, when all nodes should be asked anew. */
 bool drop_caches(Run *run);

@@ -60,7 +60,7 @@ static bool find_split(Run *run, const Plan *plan, Split *ret) {
                                 if (lacks == 0 || parts < 2)
                                         continue;
                                 pages = MIN(pages, unclaimed(run, plan, from, n));
-                                if (pages == 0 || run->records[to * h->n_nodes + n].unsplittable)
+                                if (pages == 0 || run_record(run, to, n)->unsplittable)
                                         continue;
                                 *ret = (Split){ from, to, n, pages };
                                 return true;
@@ -134,7 +134,7 @@ int split_larger(Run *run, const Plan *plan) {
                         run->limits.pages[cell] = pages_persistent(counts);
                         return 1;
                 }
-                run->records[cell].unsplittable = true;
+                run_record(run, split.to, split.node_index)->unsplittable = true;
         }
         return 0;
 }
