@@ -193,9 +193,9 @@ static void log_conflicts(const Setup *s) {
         Diagnostics d = {};
         Foreign f = {};
 
-        if (foreign_load(s->root, s->host->cmdline, &f) < 0)
+        if (foreign_load(s->root, &f) < 0)
                 return;
-        conflicts_find(s->plan, &f, &d);
+        (void) conflicts_find(s->plan, &f, s->host->cmdline, &d);
         log_diagnostics(&d, MESSAGE_ID_FOREIGN_MANAGER);
         diag_done(&d);
         foreign_done(&f);

@@ -332,46 +332,12 @@ static int load_tuned(const char *root, Foreign *ret) {
         return tuned_load_names(&t, names);
 }
 
-static int load_cmdline(const char *cmdline, Foreign *ret) {
-        static const char *const keys[] = {
-                "hugepagesz",
-                "hugepages",
-                "default_hugepagesz",
-                "hugetlb_cma",
-                "hugetlb_free_vmemmap",
-                "transparent_hugepage",
-                "transparent_hugepage_shmem",
-                "thp_anon",
-                "thp_shmem",
-        };
-        const char *p = cmdline ?: "";
-
-        for (;;) {
-                _cleanup_free_ char *word = NULL;
-                int r = cmdline_next(&p, &word);
-
-                if (r <= 0)
-                        return r;
-                if (streq(word, "--")) /* the rest is init's */
-                        return 0;
-                for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
-                        const char *value = cmdline_value(word, keys[i]);
-
-                        if (value &&
-                            foreign_add(ret, FOREIGN_CMDLINE, "/proc/cmdline", 1, keys[i], value) < 0)
-                                return -ENOMEM;
-                }
-        }
-}
-
-int foreign_load(const char *root, const char *cmdline, Foreign *ret) {
+int foreign_load(const char *root, Foreign *ret) {
         Foreign f = {};
         int r = load_sysctl(root, false, &f);
 
         if (r >= 0)
                 r = load_tuned(root, &f);
-        if (r >= 0)
-                r = load_cmdline(cmdline, &f);
         if (r < 0) {
                 foreign_done(&f);
                 return r;

@@ -7,14 +7,13 @@
 #include "basic/util.h"
 
 typedef enum ForeignKind {
-        FOREIGN_SYSCTL,  /* vm.nr_hugepages and relatives in sysctl.d */
-        FOREIGN_TUNED,   /* the active profile of tuned */
-        FOREIGN_CMDLINE, /* hugepages=, transparent_hugepage= on the kernel command line */
+        FOREIGN_SYSCTL, /* vm.nr_hugepages and relatives in sysctl.d */
+        FOREIGN_TUNED,  /* the active profile of tuned */
 } ForeignKind;
 
 typedef struct ForeignSetting {
         ForeignKind kind;
-        char *file; /* "/etc/sysctl.d/50-db.conf"; "/proc/cmdline" for the command line */
+        char *file; /* "/etc/sysctl.d/50-db.conf" */
         unsigned line;
         char *key; /* as written, normalized to dots: "vm.nr_hugepages" */
         char *value;
@@ -33,7 +32,8 @@ extern const char *const foreign_sysctl_keys[];
  */
 bool foreign_sysctl_conflicts(const char *root);
 
-/* All of them: sysctl.d in its order of precedence, tuned, command line. 0 or -ENOMEM. */
-int foreign_load(const char *root, const char *cmdline, Foreign *ret);
+/* All of them: sysctl.d in its order of precedence, then tuned. What the kernel command line says is
+ * boot_settings_parse()'s. 0 or -ENOMEM. */
+int foreign_load(const char *root, Foreign *ret);
 
 void foreign_done(Foreign *f);

@@ -203,7 +203,7 @@ static void find_sysctl_contradictions(Cmdline *c) {
 
         if (c->masked || declared == 0 || declared == c->host->default_page_size)
                 return;
-        if (foreign_load(c->options->root, "", &f) < 0)
+        if (foreign_load(c->options->root, &f) < 0)
                 out_of_memory();
         for (size_t i = 0; i < f.n; i++) {
                 const ForeignSetting *s = &f.items[i];

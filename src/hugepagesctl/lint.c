@@ -242,9 +242,10 @@ static void lint_conflicts(const Lint *l) {
         _cleanup_free_ char *others = cmdline_of_others(l->options);
         Foreign f = {};
 
-        if (foreign_load(l->options->root, others ?: c->host->cmdline, &f) < 0)
+        if (foreign_load(l->options->root, &f) < 0)
                 out_of_memory();
-        conflicts_find(c->plan, &f, l->d);
+        if (conflicts_find(c->plan, &f, others ?: c->host->cmdline, l->d) < 0)
+                out_of_memory();
         foreign_done(&f);
 }
 

@@ -6,6 +6,7 @@
 #include "host/foreign.h"
 #include "plan/plan.h"
 
-/* Adds a warning with file and line for each setting of theirs that contradicts the plan. Those that say the
- * same, or are about what no drop-in declares, are nobody's business. */
-void conflicts_find(const Plan *plan, const Foreign *f, Diagnostics *d);
+/* Adds a warning with file and line for each setting of theirs, and each word of cmdline that the kernel
+ * obeys, that contradicts the plan. Those that say the same, or are about what no drop-in declares, are
+ * nobody's business. 0 or -ENOMEM. */
+int conflicts_find(const Plan *plan, const Foreign *f, const char *cmdline, Diagnostics *d);

@@ -678,8 +678,34 @@ static void test_hint(void **state) {
         check_hint(&o, &a, NULL);
 }
 
+static void assert_boot_setting(const BootSettings *s, size_t i, BootKey key, uint64_t page_size,
+                                const char *value, const char *text) {
+        assert_int_equal(s->items[i].key, key);
+        assert_int_equal(s->items[i].page_size, page_size);
+        assert_string_equal(s->items[i].value, value);
+        assert_string_equal(s->items[i].text, text);
+        assert_false(s->items[i].ignored);
+}
+
+static void test_command_line_settings(void **state) {
+        _cleanup_(boot_settings_done) BootSettings s = {};
+
+        assert_int_equal(boot_settings_parse("quiet hugepagesz=1G hugepages=0:2,1:2 default_hugepagesz=2M "
+                                             "transparent_hugepage=never hugetlb_cma=4G nohugepages=1 "
+                                             "hugepages thp_anon=64K:always -- hugepages=9",
+                                             2 * M, &s),
+                         0);
+        assert_int_equal(s.n, 5);
+        assert_boot_setting(&s, 0, BOOT_PAGES, G, "0:2,1:2", "hugepagesz=1G hugepages=0:2,1:2");
+        assert_boot_setting(&s, 1, BOOT_DEFAULT_PAGE_SIZE, 0, "2M", "default_hugepagesz=2M");
+        assert_boot_setting(&s, 2, BOOT_THP, 0, "never", "transparent_hugepage=never");
+        assert_boot_setting(&s, 3, BOOT_CMA, 0, "4G", "hugetlb_cma=4G");
+        assert_boot_setting(&s, 4, BOOT_THP_ANON_SIZE, 64 * K, "always", "thp_anon=64K:always");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_command_line_settings),
                 cmocka_unit_test(test_versions),
                 cmocka_unit_test(test_gigantic),
                 cmocka_unit_test(test_one_node),

@@ -21,10 +21,10 @@ static void assert_setting(const Foreign *f, size_t i, ForeignKind kind, const c
         assert_string_equal(f->items[i].value, value);
 }
 
-static Foreign load(const char *root, const char *cmdline) {
+static Foreign load(const char *root) {
         Foreign f = {};
 
-        assert_int_equal(foreign_load(root, cmdline, &f), 0);
+        assert_int_equal(foreign_load(root, &f), 0);
         return f;
 }
 
@@ -35,7 +35,7 @@ static char *sysctl_line(const char *line) {
         char *s = NULL;
 
         temp_root_write(root, "/etc/sysctl.d/a.conf", line);
-        f = load(root, NULL);
+        f = load(root);
         assert_true(f.n <= 1);
         assert_int_equal(foreign_sysctl_conflicts(root), f.n == 1);
         if (f.n == 1)
@@ -104,7 +104,7 @@ static void test_sysctl_files_are_read_by_base_name_and_the_higher_directory_rep
         temp_root_write(root, "/lib/sysctl.d/60-d.conf", "vm.nr_hugepages=6\n");
         temp_root_write(root, "/etc/sysctl.d/70.conf.bak", "vm.nr_hugepages=7\n");
         temp_root_write(root, "/etc/sysctl.d/.80.conf", "vm.nr_hugepages=8\n");
-        f = load(root, "");
+        f = load(root);
         assert_int_equal(f.n, 5);
         assert_setting(&f, 0, FOREIGN_SYSCTL, "/run/sysctl.d/10-a.conf", 2, "vm.nr_hugepages", "2");
         assert_setting(&f, 1, FOREIGN_SYSCTL, "/usr/local/lib/sysctl.d/20-c.conf", 1, "vm.hugetlb_shm_group",
@@ -121,7 +121,7 @@ static void test_merged_usr_shows_each_file_once(void **state) {
 
         temp_root_write(root, "/usr/lib/sysctl.d/10-a.conf", "vm.nr_hugepages=1\n");
         temp_root_link(root, "/lib", "usr/lib");
-        f = load(root, "");
+        f = load(root);
         assert_int_equal(f.n, 1);
         assert_setting(&f, 0, FOREIGN_SYSCTL, "/usr/lib/sysctl.d/10-a.conf", 1, "vm.nr_hugepages", "1");
 }
@@ -152,7 +152,7 @@ static void test_sysctl_conf_counts_only_where_a_link_leads_to_it(void **state) 
         assert_false(foreign_sysctl_conflicts(root));
         temp_root_link(root, "/etc/sysctl.d/99-sysctl.conf", "../sysctl.conf");
         assert_true(foreign_sysctl_conflicts(root));
-        f = load(root, "");
+        f = load(root);
         assert_int_equal(f.n, 1);
         assert_setting(&f, 0, FOREIGN_SYSCTL, "/etc/sysctl.d/99-sysctl.conf", 2, "vm.nr_hugepages", "1");
 }
@@ -187,7 +187,7 @@ static void test_tuned_profiles_are_followed_through_their_includes(void **state
                         "vm.nr_hugepages=1\n[sysctl]\nvm/nr_hugepages=7\n");
         temp_root_write(root, "/usr/lib/tuned/other/tuned.conf",
                         "[sysctl]\n-vm.hugetlb_shm_group=7\nvm.hugetlb_shm_group=8\n");
-        f = load(root, "");
+        f = load(root);
         assert_int_equal(f.n, 7);
         assert_setting(&f, 0, FOREIGN_TUNED, "/etc/tuned/base/tuned.conf", 4, "transparent_hugepage",
                        "madvise");
@@ -220,40 +220,21 @@ static void test_tuned_includes_end(void **state) {
                 temp_root_write(root, path, text);
         }
         temp_root_write(root, "/etc/escape/tuned.conf", "[sysctl]\nvm.nr_hugepages=1\n");
-        f = load(root, "");
+        f = load(root);
         assert_int_equal(f.n, 32);
         assert_setting(&f, 0, FOREIGN_TUNED, "/etc/tuned/p31/tuned.conf", 4, "vm.nr_hugepages", "31");
         assert_setting(&f, 31, FOREIGN_TUNED, "/etc/tuned/p0/tuned.conf", 4, "vm.nr_hugepages", "0");
 }
 
-static void test_command_line_settings(void **state) {
-        _cleanup_temp_root_ char *root = temp_root_new();
-        _cleanup_(foreign_done) Foreign f = {};
-
-        f = load(root,
-                 "quiet hugepagesz=1G hugepages=0:2,1:2 default_hugepagesz=2M transparent_hugepage=never "
-                 "hugetlb_cma=4G nohugepages=1 hugepages thp_anon=64K:always -- hugepages=9");
-        assert_int_equal(f.n, 6);
-        assert_setting(&f, 0, FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepagesz", "1G");
-        assert_setting(&f, 1, FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "0:2,1:2");
-        assert_setting(&f, 2, FOREIGN_CMDLINE, "/proc/cmdline", 1, "default_hugepagesz", "2M");
-        assert_setting(&f, 3, FOREIGN_CMDLINE, "/proc/cmdline", 1, "transparent_hugepage", "never");
-        assert_setting(&f, 4, FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugetlb_cma", "4G");
-        assert_setting(&f, 5, FOREIGN_CMDLINE, "/proc/cmdline", 1, "thp_anon", "64K:always");
-}
-
 static void test_two_socket_machine(void **state) {
-        _cleanup_free_ char *root = NULL, *cmdline = NULL;
+        _cleanup_free_ char *root = NULL;
         _cleanup_(foreign_done) Foreign f = {};
 
         assert_true(asprintf(&root, "%s/two-socket/root", getenv("FIXTURES")) >= 0);
-        assert_int_equal(root_read_line(root, "/proc/cmdline", &cmdline), 0);
         assert_true(foreign_sysctl_conflicts(root));
-        f = load(root, cmdline);
-        assert_int_equal(f.n, 5);
+        f = load(root);
+        assert_int_equal(f.n, 1);
         assert_setting(&f, 0, FOREIGN_SYSCTL, "/etc/sysctl.d/50-tuning.conf", 3, "vm.nr_hugepages", "1024");
-        assert_setting(&f, 1, FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepagesz", "1G");
-        assert_setting(&f, 4, FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "1024");
 }
 
 int main(void) {
@@ -267,7 +248,6 @@ int main(void) {
                 cmocka_unit_test(test_what_is_no_file_is_no_obstacle),
                 cmocka_unit_test(test_tuned_profiles_are_followed_through_their_includes),
                 cmocka_unit_test(test_tuned_includes_end),
-                cmocka_unit_test(test_command_line_settings),
                 cmocka_unit_test(test_two_socket_machine),
         };
 

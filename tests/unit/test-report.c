@@ -222,8 +222,8 @@ static void test_full_pool_has_no_shortage(void **state) {
 /* --- conflicts --- */
 
 /* A plan of 100 × 2M and 2 × 1G, THP never; and what somebody else says. */
-static void assert_conflicts(const ForeignSetting *items, size_t n, const char *const *expected,
-                             size_t n_expected) {
+static void assert_conflicts(const ForeignSetting *items, size_t n, const char *cmdline,
+                             const char *const *expected, size_t n_expected) {
         Pool pools[2] = { { .section.name = (char *) "db" }, { .section.name = (char *) "vm" } };
         PageSize sizes[2] = { { .bytes = G }, { .bytes = 2 * M } };
         Host host = { .sizes = sizes, .n_sizes = 2, .default_page_size = 2 * M };
@@ -242,7 +242,7 @@ static void assert_conflicts(const ForeignSetting *items, size_t n, const char *
         Foreign f = { .items = (ForeignSetting *) items, .n = n };
         Diagnostics d = {};
 
-        conflicts_find(&plan, &f, &d);
+        assert_int_equal(conflicts_find(&plan, &f, cmdline, &d), 0);
         assert_int_equal(d.n, n_expected);
         for (size_t i = 0; i < n_expected; i++) {
                 _cleanup_free_ char *text = diag_format(&d.items[i]);
@@ -274,7 +274,7 @@ static void test_sysctl_that_says_otherwise_is_named(void **state) {
                 "two",
         };
 
-        assert_conflicts(items, ELEMENTSOF(items), expected, ELEMENTSOF(expected));
+        assert_conflicts(items, ELEMENTSOF(items), "", expected, ELEMENTSOF(expected));
 }
 
 static void test_who_says_the_same_is_not_named(void **state) {
@@ -282,21 +282,17 @@ static void test_who_says_the_same_is_not_named(void **state) {
                 foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/a.conf", 3, "vm.nr_hugepages", "100"),
                 foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/a.conf", 4, "vm.hugetlb_optimize_vmemmap", "1"),
                 foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/a.conf", 5, "vm.defrag_mode", "1"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "transparent_hugepage", "never"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "100"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepagesz", "1G"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "0:1,1:1"),
         };
 
-        assert_conflicts(items, ELEMENTSOF(items), NULL, 0);
+        assert_conflicts(items, ELEMENTSOF(items),
+                         "transparent_hugepage=never hugepages=100 hugepagesz=1G hugepages=0:1,1:1", NULL,
+                         0);
 }
 
 static void test_command_line_and_tuned_are_named(void **state) {
         const ForeignSetting items[] = {
                 foreign(FOREIGN_TUNED, "/usr/lib/tuned/latency/tuned.conf", 9, "transparent_hugepages",
                         "always"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepagesz", "1G"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "3"),
         };
         const char *const expected[] = {
                 "/usr/lib/tuned/latency/tuned.conf:9: transparent_hugepages=always contradicts "
@@ -305,13 +301,13 @@ static void test_command_line_and_tuned_are_named(void **state) {
                 "count towards them",
         };
 
-        assert_conflicts(items, ELEMENTSOF(items), expected, ELEMENTSOF(expected));
+        assert_conflicts(items, ELEMENTSOF(items), "hugepagesz=1G hugepages=3", expected,
+                         ELEMENTSOF(expected));
 }
 
 /* Of the 100 × 2M, KeepFree= leaves 60. */
 static void test_what_keep_free_leaves_may_be_on_the_command_line(void **state) {
         const ForeignSetting items[] = {
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "60"),
                 foreign(FOREIGN_SYSCTL, "/etc/sysctl.d/a.conf", 3, "vm.nr_hugepages", "60"),
         };
         const char *const expected[] = {
@@ -319,28 +315,21 @@ static void test_what_keep_free_leaves_may_be_on_the_command_line(void **state) 
                 "hugepages.d; remove one of the two",
         };
 
-        assert_conflicts(items, ELEMENTSOF(items), expected, ELEMENTSOF(expected));
+        assert_conflicts(items, ELEMENTSOF(items), "hugepages=60", expected, ELEMENTSOF(expected));
 }
 
 static void test_hugepages_that_the_kernel_ignores_count_for_nothing(void **state) {
-        const ForeignSetting items[] = {
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepagesz", "1G"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "2"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "800"),
-        };
-        const ForeignSetting by_default[] = {
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepagesz", "1G"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "2"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "default_hugepagesz", "2M"),
-                foreign(FOREIGN_CMDLINE, "/proc/cmdline", 1, "hugepages", "800"),
-        };
         const char *const expected[] = {
                 "/proc/cmdline: hugepages=800 contradicts the pools of 100 × 2M in hugepages.d; its pages "
                 "count towards them",
         };
 
-        assert_conflicts(items, ELEMENTSOF(items), NULL, 0);
-        assert_conflicts(by_default, ELEMENTSOF(by_default), expected, ELEMENTSOF(expected));
+        assert_conflicts(NULL, 0, "hugepagesz=1G hugepages=2 hugepages=800", NULL, 0);
+        assert_conflicts(NULL, 0, "hugepagesz=1G hugepages=2 hugepagesz=1G hugepages=9", NULL, 0);
+        assert_conflicts(NULL, 0, "transparent_hugepage=always transparent_hugepage=never", NULL, 0);
+        assert_conflicts(NULL, 0, "quiet nohugepages=1 -- hugepages=9", NULL, 0);
+        assert_conflicts(NULL, 0, "hugepagesz=1G hugepages=2 default_hugepagesz=2M hugepages=800", expected,
+                         ELEMENTSOF(expected));
 }
 
 /* A drop-in's name may be anything, and a terminal obey it. */
