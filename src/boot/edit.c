@@ -214,12 +214,7 @@ static int mark_ours(Words *w, const Installed *in) {
 static int find_ours(const char *text, TextKind kind, const Installed *i, Words *ret) {
         int r = find_words(text, kind, ret);
 
-        if (r < 0)
-                return r;
-        r = mark_ours(ret, i);
-        if (r < 0)
-                free(ret->spans);
-        return r;
+        return r < 0 ? r : mark_ours(ret, i);
 }
 
 static int join(const Words *w, bool ours, char **ret) {
@@ -237,19 +232,27 @@ static int join(const Words *w, bool ours, char **ret) {
         return 0;
 }
 
-int edit_split(const char *text, TextKind kind, const Installed *i, char **ret_ours, char **ret_others) {
+/* The words as well, to be freed by the caller also after an error. */
+static int split(const char *text, TextKind kind, const Installed *i, Words *w, char **ret_ours,
+                 char **ret_others) {
         _cleanup_free_ char *ours = NULL;
-        Words w;
-        int r = find_ours(text, kind, i, &w);
+        int r = find_ours(text, kind, i, w);
 
         if (r < 0)
                 return r;
-        r = join(&w, true, &ours);
+        r = join(w, true, &ours);
         if (r >= 0)
-                r = join(&w, false, ret_others);
-        free(w.spans);
+                r = join(w, false, ret_others);
         if (r >= 0)
                 *ret_ours = TAKE_PTR(ours);
+        return r;
+}
+
+int edit_split(const char *text, TextKind kind, const Installed *i, char **ret_ours, char **ret_others) {
+        Words w = {};
+        int r = split(text, kind, i, &w, ret_ours, ret_others);
+
+        free(w.spans);
         return r;
 }
 
@@ -319,14 +322,9 @@ static int insert(const Words *w, const char *rest, const char *arguments, char 
 
 int edit_replace(const char *text, TextKind kind, const Installed *i, const char *arguments, char **ret) {
         _cleanup_free_ char *ours = NULL, *others = NULL, *rest = NULL, *result = NULL;
-        Words w;
-        int r = find_ours(text, kind, i, &w);
+        Words w = {};
+        int r = split(text, kind, i, &w, &ours, &others);
 
-        if (r < 0)
-                return r;
-        r = join(&w, true, &ours);
-        if (r >= 0)
-                r = join(&w, false, &others);
         if (r >= 0 && streq(ours, arguments)) {
                 result = strdup(text);
                 r = result ? 0 : -ENOMEM;

@@ -88,6 +88,7 @@ static int add_entry(const char *root, Entries *e, const char *directory, const 
                      const char *token, bool is_image) {
         Entry new = { .version = version_of(file, token, is_image ? ".efi" : ".conf"),
                       .is_image = is_image };
+        int r = 1;
 
         if (!new.version)
                 return 0;
@@ -95,10 +96,14 @@ static int add_entry(const char *root, Entries *e, const char *directory, const 
                 free(new.version);
                 return -ENOMEM;
         }
-        if ((!is_image && !boots_linux(root, new.path)) || GROW_ARRAY(e->items, e->n) < 0) {
+        if (!is_image && !boots_linux(root, new.path))
+                r = 0;
+        else if (GROW_ARRAY(e->items, e->n) < 0)
+                r = -ENOMEM;
+        if (r <= 0) {
                 free(new.path);
                 free(new.version);
-                return 0;
+                return r;
         }
         e->items[e->n++] = new;
         return 0;

@@ -34,53 +34,15 @@ static int add_info(const LoaderContext *c, const Installed *installed, Lines *l
         return r;
 }
 
-static int add_entries(const LoaderContext *c, const Installed *installed, const Entries *e, Lines *l) {
-        int r = 0;
-
-        for (size_t i = 0; i < e->n && r >= 0; i++) {
-                _cleanup_free_ char *text = NULL;
-
-                r = root_read_file(c->root, e->items[i].path, CMDLINE_MAX, &text, NULL);
-                if (r >= 0)
-                        r = lines_add(l, text, TEXT_ENTRY, installed);
-        }
-        return r;
-}
-
 /* The entries, and the file from which those of coming kernels are made. */
 static int collect(const LoaderContext *c, const Installed *installed, const Entries *e, Lines *l) {
-        _cleanup_free_ char *cmdline = NULL;
-        int r = loader_may_run(c) ? add_info(c, installed, l) : add_entries(c, installed, e, l);
+        int r = loader_may_run(c) ? add_info(c, installed, l) : lines_add_entries(c, installed, e, l);
 
-        if (r < 0)
-                return r;
-        r = root_read_file(c->root, KERNEL_CMDLINE, CMDLINE_MAX, &cmdline, NULL);
-        if (r < 0)
-                return r == -ENOENT ? 0 : loader_fail(c, r, KERNEL_CMDLINE, "cannot be read");
-        return lines_add(l, cmdline, TEXT_CMDLINE, installed);
+        return r < 0 ? r : lines_add_cmdline(c, installed, l);
 }
 
 static int grubby_read(const LoaderContext *c, LoaderArguments *ret) {
-        Installed installed = {};
-        LoaderArguments a = {};
-        Entries e = {};
-        Lines l = {};
-        int r = installed_load(c->root, &installed);
-
-        if (r >= 0)
-                r = entries_find(c->root, &e);
-        if (r >= 0)
-                r = collect(c, &installed, &e, &l);
-        if (r >= 0)
-                r = lines_merge(&l, &installed, &a);
-        if (r >= 0) {
-                a.others_path = strdup(ENTRIES_DIR);
-                *ret = a;
-        }
-        lines_done(&l);
-        entries_done(&e);
-        installed_done(&installed);
-        return r;
+        return loader_read_lines(c, collect, ENTRIES_DIR, ret);
 }
 
 /* The word of line that has the same key as one of arguments, NULL for none. */

@@ -38,6 +38,17 @@ typedef struct Lines {
 
 int lines_add(Lines *l, const char *text, TextKind kind, const Installed *installed);
 
+/* The line of /etc/kernel/cmdline, none where there is no such file; and those of the entries that are text.
+ * What cannot be read becomes an error in c. */
+int lines_add_cmdline(const LoaderContext *c, const Installed *installed, Lines *l);
+int lines_add_entries(const LoaderContext *c, const Installed *installed, const Entries *e, Lines *l);
+
+/* A loader's read(): what collect finds, merged. */
+int loader_read_lines(const LoaderContext *c,
+                      int (*collect)(const LoaderContext *c, const Installed *installed, const Entries *e,
+                                     Lines *l),
+                      const char *others_path, LoaderArguments *ret);
+
 /* Whether ours is arguments on each. */
 bool lines_are(const Lines *l, const char *arguments) _pure_;
 

@@ -19,50 +19,14 @@ static bool kernel_install_detect(const LoaderContext *c) {
         return found && (loader_tool(c, kernel_install_paths) || !isempty(c->root));
 }
 
-static int add_file(const LoaderContext *c, const char *path, TextKind kind, const Installed *installed,
-                    Lines *l) {
-        _cleanup_free_ char *text = NULL;
-        int r = root_read_file(c->root, path, CMDLINE_MAX, &text, NULL);
+static int collect(const LoaderContext *c, const Installed *installed, const Entries *e, Lines *l) {
+        int r = lines_add_cmdline(c, installed, l);
 
-        return r < 0 ? r : lines_add(l, text, kind, installed);
-}
-
-static int collect(const LoaderContext *c, const Entries *e, const Installed *installed, Lines *l) {
-        int r = add_file(c, KERNEL_CMDLINE, TEXT_CMDLINE, installed, l);
-
-        if (r < 0 && r != -ENOENT)
-                return loader_fail(c, r, KERNEL_CMDLINE, "cannot be read");
-        for (size_t i = 0; i < e->n; i++) {
-                if (e->items[i].is_image)
-                        continue;
-                r = add_file(c, e->items[i].path, TEXT_ENTRY, installed, l);
-                if (r < 0)
-                        return loader_fail(c, r, e->items[i].path, "cannot be read");
-        }
-        return 0;
+        return r < 0 ? r : lines_add_entries(c, installed, e, l);
 }
 
 static int kernel_install_read(const LoaderContext *c, LoaderArguments *ret) {
-        Installed installed = {};
-        LoaderArguments a = {};
-        Entries e = {};
-        Lines l = {};
-        int r = installed_load(c->root, &installed);
-
-        if (r >= 0)
-                r = entries_find(c->root, &e);
-        if (r >= 0)
-                r = collect(c, &e, &installed, &l);
-        if (r >= 0)
-                r = lines_merge(&l, &installed, &a);
-        if (r >= 0) {
-                a.others_path = strdup(KERNEL_CMDLINE);
-                *ret = a;
-        }
-        lines_done(&l);
-        entries_done(&e);
-        installed_done(&installed);
-        return r;
+        return loader_read_lines(c, collect, KERNEL_CMDLINE, ret);
 }
 
 /* What kernel-install takes where there is no /etc/kernel/cmdline, without what is ours in it: the vendor's
@@ -297,7 +261,7 @@ static int kernel_install_set(const LoaderContext *c, const char *arguments) {
         if (r >= 0)
                 r = entries_find(c->root, &e);
         if (r >= 0)
-                r = collect(c, &e, &installed, &l);
+                r = collect(c, &installed, &e, &l);
         if (r >= 0 && !*arguments)
                 loader_warn_changed(c, &l, &installed, KERNEL_CMDLINE);
         if (r >= 0) {

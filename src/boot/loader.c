@@ -81,6 +81,60 @@ int lines_add(Lines *l, const char *text, TextKind kind, const Installed *instal
         return 0;
 }
 
+static int add_file(const LoaderContext *c, const char *path, TextKind kind, const Installed *installed,
+                    Lines *l) {
+        _cleanup_free_ char *text = NULL;
+        int r = root_read_file(c->root, path, CMDLINE_MAX, &text, NULL);
+
+        if (r == -ENOENT)
+                return r;
+        return r < 0 ? loader_fail(c, r, path, "cannot be read") : lines_add(l, text, kind, installed);
+}
+
+int lines_add_cmdline(const LoaderContext *c, const Installed *installed, Lines *l) {
+        int r = add_file(c, KERNEL_CMDLINE, TEXT_CMDLINE, installed, l);
+
+        return r == -ENOENT ? 0 : r;
+}
+
+int lines_add_entries(const LoaderContext *c, const Installed *installed, const Entries *e, Lines *l) {
+        for (size_t i = 0; i < e->n; i++) {
+                int r = e->items[i].is_image ? 0 : add_file(c, e->items[i].path, TEXT_ENTRY, installed, l);
+
+                if (r == -ENOENT)
+                        return loader_fail(c, r, e->items[i].path, "cannot be read");
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int loader_read_lines(const LoaderContext *c,
+                      int (*collect)(const LoaderContext *c, const Installed *installed, const Entries *e,
+                                     Lines *l),
+                      const char *others_path, LoaderArguments *ret) {
+        Installed installed = {};
+        LoaderArguments a = {};
+        Entries e = {};
+        Lines l = {};
+        int r = installed_load(c->root, &installed);
+
+        if (r >= 0)
+                r = entries_find(c->root, &e);
+        if (r >= 0)
+                r = collect(c, &installed, &e, &l);
+        if (r >= 0)
+                r = lines_merge(&l, &installed, &a);
+        if (r >= 0) {
+                a.others_path = strdup(others_path);
+                *ret = a;
+        }
+        lines_done(&l);
+        entries_done(&e);
+        installed_done(&installed);
+        return r;
+}
+
 bool lines_are(const Lines *l, const char *arguments) {
         for (size_t i = 0; i < l->n; i++)
                 if (!streq(l->items[i].ours, arguments))
