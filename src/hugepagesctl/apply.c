@@ -5,6 +5,7 @@
 
 #include "basic/format.h"
 #include "hugepagesctl/apply.h"
+#include "hugepagesctl/initrd.h"
 #include "units/units.h"
 
 #define PROGRESS_WIDTH 79u
@@ -306,16 +307,19 @@ static void apply_done(Apply *a) {
 
 int verb_apply(const Options *o, char *const *arguments) {
         _cleanup_(apply_done) Apply a = { .options = o };
-        int r = refuse(o);
+        int r = refuse(o), initrd = CTL_OK;
 
         if (r == CTL_OK)
                 r = o->dry_run ? apply_dry(&a) : apply(&a);
         if (r != CTL_OK)
                 return r;
+        if (o->initrd && !o->dry_run) /* before it would be said to be stale */
+                initrd = initrd_renew(o);
         apply_advise(&a);
         if (o->json)
                 apply_print_json(&a);
         else
                 apply_print_text(&a);
-        return judge(&a);
+        r = judge(&a);
+        return r == CTL_OK ? initrd : r;
 }

@@ -516,13 +516,6 @@ void cmdline_lint(const Options *o, Diagnostics *d) {
                 diag_warning(d, c.arguments.n > 0 ? c.arguments.items[0].source : (Source){}, "%s", fault);
 }
 
-static bool is_among(const BootSettings *settings, const char *text) {
-        for (size_t i = 0; i < settings->n; i++)
-                if (streq(settings->items[i].text, text))
-                        return true;
-        return false;
-}
-
 char *cmdline_of_others(const Options *o) {
         _cleanup_(cmdline_done) Cmdline c = { .options = o };
         BootSettings running = {}, others = {};
@@ -535,7 +528,7 @@ char *cmdline_of_others(const Options *o) {
                 out_of_memory();
         line = format_text("%s", "");
         for (size_t i = 0; i < running.n; i++)
-                if (!running.items[i].ignored && is_among(&others, running.items[i].text)) {
+                if (!running.items[i].ignored && find_text(&others, running.items[i].text)) {
                         _cleanup_free_ char *before = line;
 
                         line = format_text("%s %s", before, running.items[i].text);

@@ -68,8 +68,5 @@ void cmdline_lint(const Options *o, Diagnostics *d);
  * nothing of ours is installed, and so all is somebody else's. */
 char *cmdline_of_others(const Options *o);
 
-/* Runs a command for a loader, LoaderContext.run. What it prints and nobody wants goes to standard error. */
-int command_run(void *userdata, const char *const *argv, char **ret_output);
-
 void cmdline_print_json(const Cmdline *c, Tristate changed);
 void cmdline_print_check(const Cmdline *c);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Running a boot loader's own tools. */
+/* Running the tools of others: boot loaders', and those that build initrds. */
 
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
-#include "hugepagesctl/cmdline.h"
+#include "hugepagesctl/ctl.h"
 
 /* All that comes out of fd, until the other end is closed. */
 static int read_all(int fd, char **ret) {

@@ -25,6 +25,7 @@ const OptionInfo option_table[] = {
         [INDEX_YES] = { "yes", 'y', NULL, "release: do not ask" },
         [INDEX_RECORD] = { "record", OPTION_RECORD, NULL, "initrd: remember what was printed, for check" },
         [INDEX_UPDATE] = { "update", OPTION_UPDATE, NULL, "initrd: have it built anew" },
+        [INDEX_INITRD] = { "initrd", OPTION_INITRD, NULL, "apply: build the initrd anew where it is stale" },
         [INDEX_CHECK] = { "check", OPTION_CHECK, NULL,
                           "cmdline: compare with the boot loader and this kernel" },
         [INDEX_INSTALL] = { "install", OPTION_INSTALL, NULL, "cmdline: give them to the boot loader" },
@@ -58,7 +59,8 @@ const Verb verbs[] = {
         { "initrd", verb_initrd, "", COMPLETE_NOTHING,
           1u << INDEX_DRY_RUN | 1u << INDEX_RECORD | 1u << INDEX_UPDATE,
           "the drop-in that the initrd is to have" },
-        { "apply", verb_apply, "", COMPLETE_NOTHING, 1u << INDEX_JSON | 1u << INDEX_DRY_RUN,
+        { "apply", verb_apply, "", COMPLETE_NOTHING,
+          1u << INDEX_JSON | 1u << INDEX_DRY_RUN | 1u << INDEX_INITRD,
           "bring the running system to what the drop-ins declare" },
         { "revert", verb_revert, "", COMPLETE_NOTHING, 1u << INDEX_JSON | 1u << INDEX_DRY_RUN,
           "back to the state before the first change of this boot" },
@@ -222,6 +224,9 @@ static int parse_option(int c, char *const *argv, Options *o) {
                 break;
         case OPTION_UPDATE:
                 o->update = true;
+                break;
+        case OPTION_INITRD:
+                o->initrd = true;
                 break;
         case OPTION_CHECK:
                 o->check = true;

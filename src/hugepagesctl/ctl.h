@@ -27,7 +27,8 @@ enum { /* exit statuses, all documented in hugepagesctl(8) */
 typedef struct Options {
         char *root; /* NULL: the real system */
         bool json, no_headings, raw, bytes, strict, dry_run, yes;
-        bool record, update;
+        bool record, update;         /* initrd */
+        bool initrd;                 /* apply */
         bool check, install, remove; /* cmdline */
         const char *kernel;          /* cmdline: a version; NULL: the running one's */
         const char *output;          /* -o: the columns; NULL: the default ones */
@@ -44,6 +45,10 @@ static inline bool options_table_only(const Options *o) {
 }
 
 /* A verb gets the arguments that follow it; gives the exit status. */
+/* command.c: runs somebody else's tool to its end, as LoaderContext.run. What it prints and nobody wants
+ * goes to standard error. Its exit status, 128 and more for a signal, or negative errno. */
+int command_run(void *userdata, const char *const *argv, char **ret_output);
+
 int verb_apply(const Options *o, char *const *arguments);
 int verb_cat_config(const Options *o, char *const *arguments);
 int verb_check(const Options *o, char *const *arguments);

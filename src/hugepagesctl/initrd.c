@@ -2,8 +2,6 @@
 /* hugepagesctl initrd: the drop-in that goes into the initrd, and the way to build one with it. */
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
 #include "basic/format.h"
 #include "boot/arguments.h"
@@ -303,21 +301,6 @@ void initrd_lint(const Options *o, Diagnostics *d) {
 
 /* Building. */
 
-static int run_tool(const char *const *argv) {
-        extern char **environ;
-        int status, r;
-        pid_t pid;
-
-        fflush(stdout);
-        r = posix_spawn(&pid, argv[0], NULL, NULL, (char *const *) argv, environ);
-        if (r != 0)
-                return -r;
-        while (waitpid(pid, &status, 0) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECANCELED;
-}
-
 /* NULL after an error message where there is no initrd that could be built here. */
 static const char *const *update_command(const Options *o) {
         static const char *const initramfs_tools[] = { UPDATE_INITRAMFS, "-u", NULL };
@@ -357,26 +340,12 @@ static bool may_build(const Options *o) {
         return false;
 }
 
-static int update(const Options *o) {
-        const char *const *command = update_command(o);
+static int build(const Options *o, const char *const *command) {
         _cleanup_free_ char *fault = NULL;
-        int r;
+        int r = command_run(NULL, command, NULL);
 
-        if (!command || (!o->dry_run && !ctl_is_root(o)))
-                return CTL_FAILURE;
-        if (o->root && !o->dry_run) {
-                ctl_error("--update builds no initrd below another root");
-                return CTL_FAILURE;
-        }
-        if (!may_build(o))
-                return CTL_FAILURE;
-        print_command(command);
-        if (o->dry_run)
-                return CTL_OK;
-        r = run_tool(command);
-        if (r < 0) {
-                ctl_error("%s has failed%s%s", command[0], r == -ECANCELED ? "" : ": ",
-                          r == -ECANCELED ? "" : strerror(-r));
+        if (r != 0) {
+                ctl_error("%s has failed%s%s", command[0], r > 0 ? "" : ": ", r > 0 ? "" : strerror(-r));
                 return CTL_FAILURE;
         }
         fault = initrd_fault(o);
@@ -388,18 +357,41 @@ static int update(const Options *o) {
         return CTL_FAILURE;
 }
 
+static int update(const Options *o) {
+        const char *const *command = update_command(o);
+
+        if (!command || (!o->dry_run && !ctl_is_root(o)))
+                return CTL_FAILURE;
+        if (o->root && !o->dry_run) {
+                ctl_error("--update builds no initrd below another root");
+                return CTL_FAILURE;
+        }
+        if (!may_build(o))
+                return CTL_FAILURE;
+        print_command(command);
+        return o->dry_run ? CTL_OK : build(o, command);
+}
+
+int initrd_renew(const Options *o) {
+        _cleanup_free_ char *fault = initrd_fault(o);
+        const char *const *command = fault ? update_command(o) : NULL;
+
+        if (!fault)
+                return CTL_OK;
+        return command ? build(o, command) : CTL_FAILURE;
+}
+
 /* For the hooks of those who build initrds: what they were given. */
-static int record(const Options *o, const char *text) {
+static void record(const Options *o, const char *text) {
         int r;
 
         if (isempty(text) && !root_exists(o->root, INITRD_BUILT_PATH))
-                return 0;
+                return;
         r = root_mkdir_p(o->root, "/var/lib/hugepages-setup", 0755);
         if (r >= 0)
                 r = root_write_file_atomic(o->root, INITRD_BUILT_PATH, text);
         if (r < 0)
                 ctl_error("%s: %s", INITRD_BUILT_PATH, strerror(-r));
-        return r;
 }
 
 /* For who watches it being built. Where nothing is wanted, nothing can be lost. */
@@ -414,7 +406,8 @@ static void print_mistakes(const Wanted *w) {
         }
 }
 
-/* An error is no failure here: the hooks would leave out the other pools as well. */
+/* Neither an error in a drop-in nor a record that cannot be written is a failure here: the hooks would leave
+ * out all pools. */
 int verb_initrd(const Options *o, char *const *arguments) {
         _cleanup_(wanted_done) Wanted w = {};
 
@@ -427,5 +420,7 @@ int verb_initrd(const Options *o, char *const *arguments) {
         wanted_load(o, &w);
         print_mistakes(&w);
         fputs(w.text, stdout);
-        return o->record && record(o, w.text) < 0 ? CTL_FAILURE : CTL_OK;
+        if (o->record)
+                record(o, w.text);
+        return CTL_OK;
 }

@@ -11,3 +11,6 @@ char *initrd_fault(const Options *o);
 
 /* The same as a warning. */
 void initrd_lint(const Options *o, Diagnostics *d);
+
+/* Builds the initrd anew where it lacks something. An exit status; what went wrong is on stderr. */
+int initrd_renew(const Options *o);

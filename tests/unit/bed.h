@@ -90,12 +90,18 @@ static inline int bed_load(Bed *b, PlanInput *input) {
         return plan_make(input, &b->plan, &b->diagnostics);
 }
 
-static inline int bed_try(Bed *b) {
+/* least_page_size: as in the PlanInput. */
+static inline int bed_try_part(Bed *b, uint64_t least_page_size) {
         PlanInput plan;
         Kernel kernel = sim_kernel(b->sim);
         ApplyInput input;
 
         assert_int_equal(bed_load(b, &plan), 0);
+        if (least_page_size > 0) {
+                plan_free(b->plan);
+                plan.least_page_size = least_page_size;
+                assert_int_equal(plan_make(&plan, &b->plan, &b->diagnostics), 0);
+        }
         b->sim->keep_free = b->plan->keep_free;
         input = (ApplyInput){
                 .plan = &plan,
@@ -106,6 +112,10 @@ static inline int bed_try(Bed *b) {
                 .status_line = bed_status_line,
         };
         return apply_run(&input, b->plan, &b->outcome);
+}
+
+static inline int bed_try(Bed *b) {
+        return bed_try_part(b, 0);
 }
 
 static inline void bed_run(Bed *b) {

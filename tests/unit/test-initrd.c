@@ -14,24 +14,7 @@ static const OutcomePool *pool(const Bed *b, const char *name) {
 
 /* As hugepages-setup --initrd does. */
 static int try_in_initrd(Bed *b) {
-        PlanInput plan;
-        Kernel kernel = sim_kernel(b->sim);
-        ApplyInput input;
-
-        assert_int_equal(bed_load(b, &plan), 0);
-        plan_free(b->plan);
-        plan.least_page_size = G;
-        assert_int_equal(plan_make(&plan, &b->plan, &b->diagnostics), 0);
-        b->sim->keep_free = b->plan->keep_free;
-        input = (ApplyInput){
-                .plan = &plan,
-                .host = b->host,
-                .kernel = &kernel,
-                .root = b->root,
-                .diagnostics = &b->diagnostics,
-                .status_line = bed_status_line,
-        };
-        return apply_run(&input, b->plan, &b->outcome);
+        return bed_try_part(b, G);
 }
 
 static void run_in_initrd(Bed *b) {

@@ -40,16 +40,21 @@ static uint64_t page(void) {
         return (uint64_t) sysconf(_SC_PAGESIZE);
 }
 
-static void test_one_node(void **state) {
+static void look_at_two_nodes(const bool *marked, NodeMemory *ret) {
         _cleanup_temp_root_ char *root = temp_root_new();
         Kernel k = kernel_real(root);
         Host h = two_nodes();
-        NodeMemory m;
 
         temp_root_write(root, "/proc/buddyinfo", BUDDYINFO);
         temp_root_write(root, "/sys/devices/system/node/node0/meminfo", MEMINFO("0", "4096", "1048576"));
         temp_root_write(root, "/sys/devices/system/node/node8/meminfo", MEMINFO("8", "8192", "12"));
-        assert_int_equal(memory_look(&k, &h, (bool[]){ false, true }, 512 * page(), &m), 0);
+        assert_int_equal(memory_look(&k, &h, marked, 512 * page(), ret), 0);
+}
+
+static void test_one_node(void **state) {
+        NodeMemory m = {};
+
+        look_at_two_nodes((bool[]){ false, true }, &m);
         assert_int_equal(m.free, (1 + 2 * 2 + 4 * 4 + 8 * 8) * page());
         assert_int_equal(m.unbroken, 0);
         assert_int_equal(m.largest_block, 8 * page());
@@ -60,15 +65,9 @@ static void test_one_node(void **state) {
 }
 
 static void test_several_zones_and_nodes_add_up(void **state) {
-        _cleanup_temp_root_ char *root = temp_root_new();
-        Kernel k = kernel_real(root);
-        Host h = two_nodes();
-        NodeMemory m;
+        NodeMemory m = {};
 
-        temp_root_write(root, "/proc/buddyinfo", BUDDYINFO);
-        temp_root_write(root, "/sys/devices/system/node/node0/meminfo", MEMINFO("0", "4096", "1048576"));
-        temp_root_write(root, "/sys/devices/system/node/node8/meminfo", MEMINFO("8", "8192", "12"));
-        assert_int_equal(memory_look(&k, &h, NULL, 512 * page(), &m), 0);
+        look_at_two_nodes(NULL, &m);
         assert_int_equal(m.unbroken, (512 + 3 * 1024) * page());
         assert_int_equal(m.free,
                          (256 + 512 + 3 * 1024 + 18782 + 2 * 7005 + 4 * 9294 + 2 * 128 + 85) * page());
