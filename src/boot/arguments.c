@@ -51,7 +51,7 @@ typedef struct Making {
         Arguments *arguments;
         Diagnostics *d;
         Host fresh; /* this machine as it will be at boot: no huge pages but those that others ask for */
-        BootSettings running;
+        BootSettings others;
         Plan *plan;
 } Making;
 
@@ -62,7 +62,7 @@ static void making_done(Making *m) {
                 free(m->fresh.nodes[n].pages);
         free(m->fresh.nodes);
         free(m->fresh.sizes);
-        boot_settings_done(&m->running);
+        boot_settings_done(&m->others);
 }
 
 /* Takes text over. */
@@ -201,7 +201,7 @@ static int make_fresh(Making *m) {
                 return r;
         for (size_t s = 0; s < m->fresh.n_sizes; s++) {
                 uint64_t page_size = m->fresh.sizes[s].bytes;
-                const BootSetting *b = boot_settings_find(&m->running, BOOT_PAGES, page_size);
+                const BootSetting *b = boot_settings_find(&m->others, BOOT_PAGES, page_size);
 
                 if (b && b->value && !decides(m, page_size))
                         add_pages_of_others(m, s, b->value);
@@ -304,8 +304,8 @@ static void warn_cuts(const Making *m, size_t s) {
  * time; only hugetlb_cma_only= (6.15) lets hugepages= have them from there (hugetlb_hstate_alloc_pages() and
  * hugetlb_early_cma() in mm/hugetlb.c). */
 static bool left_to_cma(const Making *m) {
-        const BootSetting *cma = boot_settings_find(&m->running, BOOT_CMA, 0),
-                          *only = boot_settings_find(&m->running, BOOT_CMA_ONLY, 0);
+        const BootSetting *cma = boot_settings_find(&m->others, BOOT_CMA, 0),
+                          *only = boot_settings_find(&m->others, BOOT_CMA_ONLY, 0);
         bool yes;
 
         if (!m->fresh.has_cma || !cma || boot_value_sum(cma->value) == 0)
@@ -314,7 +314,7 @@ static bool left_to_cma(const Making *m) {
 }
 
 static void warn_cma(const Making *m, uint64_t bytes, Source source) {
-        const BootSetting *cma = boot_settings_find(&m->running, BOOT_CMA, 0);
+        const BootSetting *cma = boot_settings_find(&m->others, BOOT_CMA, 0);
         uint64_t there = boot_value_sum(cma->value);
 
         if (there < bytes)
@@ -518,7 +518,8 @@ static int add_thp(Making *m) {
 /* The default size must be known before a number of pages may mean it, and the pages must not be there
  * before their struct pages are to be freed. */
 static int make(Making *m) {
-        int r = boot_settings_parse(m->input->host->cmdline, m->input->host->default_page_size, &m->running);
+        const Host *h = m->input->host;
+        int r = boot_settings_parse(m->input->others ?: h->cmdline, h->default_page_size, &m->others);
 
         if (r < 0 || (r = make_fresh(m)) < 0 || (r = make_plan(m)) < 0 || (r = add_default_size(m)) < 0 ||
             (r = add_vmemmap(m)) < 0 || (r = add_sizes(m)) < 0)

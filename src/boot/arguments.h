@@ -33,7 +33,9 @@ typedef struct Arguments {
 
 typedef struct ArgumentsInput {
         Config *config;
-        const Host *host; /* its command line tells of hugetlb_cma= and of pages that others ask for */
+        const Host *host;
+        const char *others; /* what is not ours of the command line to come: hugetlb_cma=, and pages that
+                             * count against KeepFree=. NULL: the running kernel's */
         KernelVersion kernel;
         const char *architecture; /* as uname(2) has it; NULL where it is not known */
         int (*pci_node)(void *userdata, const char *address); /* as in PlanInput */

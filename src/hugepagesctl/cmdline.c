@@ -64,25 +64,43 @@ static int read_machine(Cmdline *c, char **ret_architecture) {
         return 0;
 }
 
+static int run_nothing(void *userdata, const char *const *argv, char **ret_output) {
+        return -EPERM;
+}
+
+/* Without the loader's own tools where it may be one of them that asks: what they alone could tell is not
+ * known then. Where it fails otherwise, the error is among the diagnostics. */
+static void read_loader(Cmdline *c, bool with_tools) {
+        Diagnostics none = {};
+
+        c->loader_context = (LoaderContext){
+                .root = c->options->root,
+                .run = with_tools ? command_run : run_nothing,
+                .diagnostics = with_tools ? &c->diagnostics : &none,
+        };
+        loader_arguments_done(&c->configured);
+        c->loader = loader_find(&c->loader_context);
+        if (c->loader)
+                (void) c->loader->read(&c->loader_context, &c->configured);
+        c->loader_context.diagnostics = &c->diagnostics;
+        diag_done(&none);
+}
+
 /* A container's /sys is the host's, and the command line is not its own, unless it is where an image is
  * made; while the service is masked, it is as if the package were not there. hugepages_setup=off is for one
  * boot, and leaves the next one its pages. */
-static bool asks_for_nothing(const Options *o) {
-        const LoaderContext context = { .root = o->root };
-        const Loader *loader;
+static bool asks_for_nothing(const Cmdline *c) {
+        const char *root = c->options->root;
 
-        if (unit_is_masked_for_good(o->root))
-                return true;
-        if (switched_off(o->root) != SWITCHED_OFF_CONTAINER)
-                return false;
-        loader = loader_find(&context);
-        return !loader || !loader->for_images;
+        return unit_is_masked_for_good(root) ||
+               (switched_off(root) == SWITCHED_OFF_CONTAINER && !(c->loader && c->loader->for_images));
 }
 
 static int make_arguments(Cmdline *c, const char *architecture) {
         ArgumentsInput input = {
                 .config = c->config,
                 .host = c->host,
+                .others = c->configured.others,
                 .architecture = architecture,
                 .pci_node = resolve_pci_node,
                 .userdata = c->options->root,
@@ -100,14 +118,16 @@ static int make_arguments(Cmdline *c, const char *architecture) {
         return 0;
 }
 
+/* read_loader() comes first: what else is on the command line counts. */
 static int load(Cmdline *c) {
         _cleanup_free_ char *architecture = NULL;
+        size_t n_errors = c->diagnostics.n_errors;
         Diagnostics d = {};
         int r = read_machine(c, &architecture);
 
         if (r < 0)
                 return r;
-        c->masked = asks_for_nothing(c->options);
+        c->masked = asks_for_nothing(c);
         if (config_load(c->options->root, &c->config, &d) < 0 ||
             host_load(c->options->root, HOST_ALL, &c->host, &d) < 0)
                 out_of_memory();
@@ -115,7 +135,7 @@ static int load(Cmdline *c) {
                 take_diagnostics(c, &d);
         diag_done(&d);
         r = make_arguments(c, architecture);
-        c->faulty = c->diagnostics.n_errors > 0;
+        c->faulty = c->diagnostics.n_errors > n_errors;
         diag_sort(&c->diagnostics);
         return r;
 }
@@ -252,11 +272,10 @@ static CmdlineState decide(const Cmdline *c) {
         return running && !any_stale(c) ? CMDLINE_IN_PLACE : CMDLINE_REBOOT_NEEDED;
 }
 
-/* Where it fails, the error is among the diagnostics. */
-static void read_loader(Cmdline *c) {
+static void compare_loader(Cmdline *c) {
         _cleanup_free_ char *next = NULL;
 
-        if (!c->loader || c->loader->read(&c->loader_context, &c->configured) < 0)
+        if (!cmdline_knows_loader(c))
                 return;
         next = next_line(c, c->configured.ours);
         compare(c, next, &c->next);
@@ -268,13 +287,7 @@ static void read_loader(Cmdline *c) {
 }
 
 static void look(Cmdline *c) {
-        c->loader_context = (LoaderContext){
-                .root = c->options->root,
-                .run = command_run,
-                .diagnostics = &c->diagnostics,
-        };
-        c->loader = loader_find(&c->loader_context);
-        read_loader(c);
+        compare_loader(c);
         compare(c, c->host->cmdline, &c->running);
         find_contradictions(c);
         find_lost(c);
@@ -287,8 +300,8 @@ static void look_again(Cmdline *c) {
         comparison_done(&c->next);
         comparison_done(&c->ours);
         comparison_done(&c->others);
-        loader_arguments_done(&c->configured);
-        read_loader(c);
+        read_loader(c, /* with_tools= */ true);
+        compare_loader(c);
         c->state = decide(c);
 }
 
@@ -458,31 +471,13 @@ static int run_check(Cmdline *c) {
 
 /* What check and apply say. */
 
-static int run_nothing(void *userdata, const char *const *argv, char **ret_output) {
-        return -EPERM;
-}
-
-/* Quick where nothing is: the loaders whose tools would have to be asked remember in a file what they
- * installed. */
-static bool any_installed(const Options *o) {
-        Diagnostics d = {};
-        LoaderContext context = {
-                .root = o->root,
-                .run = root_exists(o->root, INSTALLED_PATH) ? command_run : run_nothing,
-                .diagnostics = &d,
-        };
-        const Loader *loader = loader_find(&context);
-        LoaderArguments a = {};
-        bool found = loader && loader->read(&context, &a) >= 0 && !isempty(a.ours);
-
-        loader_arguments_done(&a);
-        diag_done(&d);
-        return found;
-}
-
-/* False where nothing of ours is installed, or what is cannot be told. */
+/* False where nothing of ours is installed, or what is cannot be told. Quick where nothing is: the loaders
+ * whose tools would have to be asked remember in a file what they installed. */
 static bool survey(Cmdline *c) {
-        if (!any_installed(c->options) || !root_exists(c->options->root, OSRELEASE_PATH) || load(c) < 0)
+        const char *root = c->options->root;
+
+        read_loader(c, root_exists(root, INSTALLED_PATH));
+        if (isempty(c->configured.ours) || !root_exists(root, OSRELEASE_PATH) || load(c) < 0)
                 return false;
         look(c);
         return cmdline_knows_loader(c);
@@ -554,6 +549,7 @@ int verb_cmdline(const Options *o, char *const *arguments) {
                         "--kernel does not go with --install: what is installed is for the running kernel");
                 return CTL_USAGE;
         }
+        read_loader(&c, o->check || o->install || o->remove || o->json);
         switch (load(&c)) {
         case 0:
                 break;
