@@ -5,51 +5,82 @@
 #include "apply/memory.h"
 #include "apply/run.h"
 
+/* After an allocation failed, the kernel puts its compaction off for up to 64 of the attempts that follow,
+ * which end at once (mm/compaction.c, COMPACT_MAX_DEFER_SHIFT); the one behind them goes on where the last
+ * one ended, and often gets all. So many writes in a row that gain nothing are the end. Pages larger than
+ * the buddy allocator's blocks are looked for and moved together by the write itself, which is slow and ends
+ * the same way each time. */
+#define DEFERRED_MAX 64u
+
 /* All that are short at the same time; the machine's other nodes have no part in it. Where a kernel cannot
  * compact, asking again may still help. */
-static int compact(Run *run, const NodePages *pages, size_t n) {
+static int compact(Run *run, const NodePages *pages, size_t n, bool (*filter)(const NodePages *p)) {
         _cleanup_free_ unsigned *ids = NULL;
-        size_t n_ids = 0;
+        size_t n_ids = 0, n_short = 0;
 
         if (!run->config->system.compact)
                 return 0;
         ids = calloc(n + 1, sizeof(unsigned));
         if (!ids)
                 return -ENOMEM;
-        for (size_t i = 0; i < n && run->host->numa; i++)
-                if (pages_can_grow(&pages[i]))
+        for (size_t i = 0; i < n; i++) {
+                if (!filter(&pages[i]))
+                        continue;
+                n_short++;
+                if (run->host->numa)
                         ids[n_ids++] = run->host->nodes[pages[i].node_index].id;
-        (void) run->kernel->compact(run->kernel, ids, n_ids);
+        }
+        if (n_short > 0)
+                (void) run->kernel->compact(run->kernel, ids, n_ids);
         return 0;
 }
 
-/* A compaction may end early, with nothing gained, where the next one goes on: on the same broken memory one
- * attempt got a third of the pages that a few got. Pages larger than the buddy allocator's blocks are looked
- * for and moved together by the write itself, which is slow and ends the same way each time. */
-#define FRUITLESS_MAX 3u
-
-static unsigned fruitless_max(const NodePages *p) {
+static int look_at_blocks(const NodePages *p, NodeMemory *ret) {
         const Host *h = p->run->host;
-        uint64_t page_size = h->sizes[p->size_index].bytes;
-        NodeMemory m = {};
+        _cleanup_free_ bool *marked = calloc(h->n_nodes + 1, sizeof(bool));
 
-        return memory_look_at_blocks(p->run->kernel, h, NULL, page_size, &m) >= 0 && page_size <= m.block_max
-                       ? FRUITLESS_MAX
-                       : 1;
+        *ret = (NodeMemory){};
+        if (!marked)
+                return -ENOMEM;
+        marked[p->node_index] = true;
+        return memory_look_at_blocks(p->run->kernel, h, h->numa ? marked : NULL,
+                                     h->sizes[p->size_index].bytes, ret);
 }
 
-static void ask_again(NodePages *pages, size_t n, unsigned max) {
-        for (size_t i = 0; i < n; i++) {
-                NodePages *p = &pages[i];
+/* Free memory is there, but not in blocks of the size. An allocation compacts until it has one page, and
+ * after that for the next one; one compaction of all is quicker by far, and is not put off. */
+static bool lacks_blocks(const NodePages *p) {
+        uint64_t page_size = p->run->host->sizes[p->size_index].bytes, missing;
+        NodeMemory m;
+
+        if (!pages_can_grow(p) || look_at_blocks(p, &m) < 0 || page_size > m.block_max)
+                return false;
+        missing = mul_sat(sub_sat(p->target, pages_persistent(&p->counts)), page_size);
+        return m.unbroken < missing && sub_sat(m.free, m.unbroken) >= page_size;
+}
+
+static bool out_of_time(Run *run) {
+        if (run->kernel->now(run->kernel) >= run->deadline)
+                run->timed_out = true;
+        return run->timed_out;
+}
+
+/* Writes until it is full, or so many writes in a row got nothing. */
+static void ask_until_stuck(NodePages *p) {
+        NodeMemory m;
+        unsigned misses_max =
+                look_at_blocks(p, &m) >= 0 && p->run->host->sizes[p->size_index].bytes <= m.block_max
+                        ? DEFERRED_MAX
+                        : 0;
+
+        for (unsigned misses = 0; pages_can_grow(p) && misses <= misses_max;) {
                 uint64_t before = pages_persistent(&p->counts);
 
-                if (!pages_can_grow(p))
-                        continue;
                 pages_raise(p);
-                p->fruitless = pages_persistent(&p->counts) > before ? 0 : p->fruitless + 1;
-                if (p->fruitless >= max)
-                        p->exhausted = true;
                 run_progress(p->run, p->size_index);
+                misses = pages_persistent(&p->counts) > before ? 0 : misses + 1;
+                if (out_of_time(p->run))
+                        return;
         }
 }
 
@@ -60,22 +91,39 @@ static bool any_can_grow(const NodePages *pages, size_t n) {
         return false;
 }
 
+/* Compaction by request and that of the allocation in turns: each gets what the other does not. */
 static int make_room(Run *run, NodePages *pages, size_t n) {
-        unsigned max = any_can_grow(pages, n) ? fruitless_max(pages) : 0;
+        while (any_can_grow(pages, n) && !out_of_time(run)) {
+                int r = compact(run, pages, n, pages_can_grow);
 
-        while (any_can_grow(pages, n)) {
-                int r;
-
-                if (run->kernel->now(run->kernel) >= run->deadline) {
-                        run->timed_out = true;
-                        return 0;
-                }
-                r = compact(run, pages, n);
                 if (r < 0)
                         return r;
-                ask_again(pages, n, max);
+                for (size_t i = 0; i < n; i++) {
+                        uint64_t before = pages_persistent(&pages[i].counts);
+
+                        ask_until_stuck(&pages[i]);
+                        if (pages_persistent(&pages[i].counts) == before && !run->timed_out)
+                                pages[i].exhausted = true;
+                }
         }
         return 0;
+}
+
+static int raise_pages(Run *run, NodePages *pages, size_t n) {
+        int r = compact(run, pages, n, lacks_blocks);
+
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n; i++)
+                ask_until_stuck(&pages[i]);
+        return make_room(run, pages, n);
+}
+
+static void lower_pages(Run *run, NodePages *pages, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                pages_lower(&pages[i]);
+                run_progress(run, pages[i].size_index);
+        }
 }
 
 size_t pages_group(const PlanWrite *writes, size_t n) {
@@ -108,17 +156,13 @@ int pages_write(Run *run, const PlanWrite *writes, size_t n) {
 
         if (!pages)
                 return -ENOMEM;
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++)
                 pages_init(&pages[i], run, &writes[i]);
-                if (writes[i].lowers)
-                        pages_lower(&pages[i]);
-                else
-                        pages_raise(&pages[i]);
-                run_progress(run, writes[i].size_index);
-        }
-        if (writes->lowers)
+        if (writes->lowers) {
+                lower_pages(run, pages, n);
                 return 0;
-        r = make_room(run, pages, n);
+        }
+        r = raise_pages(run, pages, n);
         return r < 0 ? r : learn_limits(run, pages, n);
 }
 

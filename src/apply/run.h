@@ -36,11 +36,10 @@ typedef struct Run {
 typedef struct NodePages {
         Run *run;
         size_t size_index, node_index;
-        const char *path;   /* its nr_hugepages */
-        uint64_t target;    /* persistent pages */
-        unsigned fruitless; /* attempts in a row that got nothing */
-        bool exhausted;     /* there is no use in another, or the last one ended in an error */
-        PageCounts counts;  /* as last read */
+        const char *path;  /* its nr_hugepages */
+        uint64_t target;   /* persistent pages */
+        bool exhausted;    /* there is no use in another, or the last one ended in an error */
+        PageCounts counts; /* as last read */
 } NodePages;
 
 /* apply.c: what every run begins and ends with. run_lock() takes the lock that keeps two runs from mixing

@@ -101,6 +101,50 @@ static void test_largest_size_goes_first(void **state) {
 
 /* --- short --- */
 
+/* One compaction of all in place of one a page; none where the memory is not broken up. */
+static void test_memory_is_compacted_before_the_first_write(void **state) {
+        _cleanup_bed_ Bed b = bed_new(2, 8 * G,
+                                      "[Pool a]\nPageSize=2M\nSize=4G\n[Pool b]\nPageSize=2M\n"
+                                      "Size=1G\nNodes=1\n");
+
+        sim_break(b.sim, 0, SIM_MOVABLE, 1 * G);
+        bed_run(&b);
+        assert_pool(&b, "a", 2048, 2048);
+        assert_pool(&b, "b", 512, 512);
+        assert_int_equal(b.sim->n_compactions, 1);
+        assert_int_equal(b.sim->n_writes, 2);
+}
+
+/* Where compaction is switched off, what an allocation does by itself is asked for until the kernel does not
+ * put it off any more: 64 attempts after a failure and one that is made, and once more all of that. */
+static void test_attempts_that_are_put_off_are_repeated(void **state) {
+        _cleanup_bed_ Bed b = bed_new(1, 8 * G, "[Pool a]\nPageSize=2M\nSize=4G\n[System]\nCompact=no\n");
+
+        sim_break(b.sim, 0, SIM_MOVABLE, 1 * G);
+        b.sim->effort.direct_percent = 90;
+        bed_run(&b);
+        assert_pool(&b, "a", 2048, 2048);
+
+        b.sim->effort.direct_percent = 0;
+        bed_declare(&b, "[Pool a]\nPageSize=2M\nSize=5G\n[System]\nCompact=no\n");
+        bed_run(&b);
+        assert_pool(&b, "a", 2048, 2560);
+        assert_int_equal(b.sim->n_writes, 130);
+}
+
+/* An allocation looks for unbroken memory of such a size anew each time, and moves what is in the way. */
+static void test_gigantic_pages_are_not_asked_for_in_vain(void **state) {
+        _cleanup_bed_ Bed b = bed_new(1, 8 * G, "[Pool a]\nPageSize=1G\nPages=4\n");
+
+        bed_add_gigantic(&b);
+        for (size_t i = 0; i < 8; i++)
+                sim_memory_put(&b.sim->nodes[0].memory, i * (G / SIM_BLOCK), SIM_UNMOVABLE, 1);
+        bed_run(&b);
+        assert_pool(&b, "a", 0, 4);
+        assert_int_equal(b.sim->n_compactions, 1);
+        assert_int_equal(b.sim->n_writes, 2);
+}
+
 static void test_compaction_is_repeated_while_it_helps(void **state) {
         _cleanup_bed_ Bed b = bed_new(1, 8 * G, "[Pool a]\nPageSize=2M\nSize=4G\n");
 
@@ -117,7 +161,7 @@ static void test_compaction_ends_where_nothing_is_gained(void **state) {
         sim_break(b.sim, 0, SIM_UNMOVABLE, 1 * G);
         bed_run(&b);
         assert_pool(&b, "a", 512, 2048);
-        assert_int_equal(b.sim->n_compactions, 3);
+        assert_int_equal(b.sim->n_compactions, 2); /* before the first write, and once after the last */
         assert_false(b.outcome->timed_out);
         assert_string_equal(pool(&b, "a")->reason,
                             "too little unbroken memory on this machine (7G free, in blocks of up to 1M; "
@@ -802,6 +846,9 @@ int main(void) {
                 cmocka_unit_test(test_second_run_writes_nothing),
                 cmocka_unit_test(test_without_numa_the_global_counter_is_written),
                 cmocka_unit_test(test_largest_size_goes_first),
+                cmocka_unit_test(test_memory_is_compacted_before_the_first_write),
+                cmocka_unit_test(test_attempts_that_are_put_off_are_repeated),
+                cmocka_unit_test(test_gigantic_pages_are_not_asked_for_in_vain),
                 cmocka_unit_test(test_compaction_is_repeated_while_it_helps),
                 cmocka_unit_test(test_compaction_ends_where_nothing_is_gained),
                 cmocka_unit_test(test_compact_no_does_not_compact),

@@ -350,12 +350,21 @@ static bool has_surplus(const SimKernel *s) {
         return false;
 }
 
+/* A pool of the larger size that had no room beside the others: it has, where those do not come. */
+static bool cut_larger(const Bed *b) {
+        for (size_t i = 0; i < b->plan->n_pools; i++)
+                if (b->plan->pools[i].size_index == 0 &&
+                    b->plan->pools[i].planned < b->plan->pools[i].requested)
+                        return true;
+        return false;
+}
+
 static void one_machine(char *root, uint64_t seed) {
         _cleanup_(bed_leave_root) Bed b = random_bed(root, seed);
         bool makes_room = has_surplus(b.sim);
 
         run(&b);
-        assert_true(makes_room || !b.sim->wrong_order);
+        assert_true(makes_room || cut_larger(&b) || !b.sim->wrong_order);
         if (!b.outcome->timed_out && has_an_end(b.sim) && !b.sim->surplus_bug)
                 assert_nothing_left(&b);
         if (!all_full(&b) || b.sim->surplus_bug)
