@@ -200,7 +200,7 @@ static int reserve(Run *run, const Plan *plan, Plan **ret) {
         int r = reserve_rounds(run, plan, ret);
 
         while (r >= 0 && *ret && planned_bytes(*ret) < run->most_planned) {
-                r = split_larger(run, *ret);
+                r = split_larger(run, plan, *ret);
                 if (r < 0)
                         return r;
                 if (r == 0) {
@@ -254,6 +254,8 @@ int apply_run(const ApplyInput *input, const Plan *plan, Outcome **ret) {
         r = run_init(&run, input, plan);
         if (r >= 0)
                 r = run_reload_state(&run);
+        if (r >= 0 && split_put_back(&run) < 0)
+                r = -ENOMEM;
         /* Counts that belong to a state of the past must not be remembered as those before our changes. */
         if (r >= 0 && (waited || r > 0) && (r = counts_refresh(input->kernel, input->host)) >= 0 &&
             (r = plan_again(&run, &renewed)) >= 0)

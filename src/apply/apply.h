@@ -17,7 +17,7 @@ typedef struct OutcomePool {
         uint64_t planned;        /* pages, after cuts */
         uint64_t reserved;       /* pages it really has */
         uint64_t *node_reserved; /* by node index of the Host; NULL where dropped */
-        uint64_t *node_planned;  /* as first planned */
+        uint64_t *node_planned;  /* as first planned; node_reserved itself where all is as planned */
         char *reason;            /* why reserved < requested, one sentence; NULL where it is full */
 } OutcomePool;
 
@@ -51,6 +51,7 @@ typedef struct Outcome {
         size_t n_settings;
         OutcomeSize *sizes; /* by descending size, as in the Host */
         size_t n_sizes;
+        uint64_t *reserved; /* what the pools' node_reserved point into */
         unsigned *node_ids;
         size_t n_nodes;
         size_t n_memory_nodes;       /* those of them that have memory */

@@ -5,8 +5,8 @@
 
 static void outcome_pool_done(OutcomePool *p) {
         free(p->name);
-        free(p->node_reserved);
-        free(p->node_planned);
+        if (p->node_planned != p->node_reserved)
+                free(p->node_planned);
         free(p->reason);
 }
 
@@ -21,6 +21,7 @@ void outcome_free(Outcome *o) {
         free(o->settings);
         free(o->sizes);
         free(o->node_ids);
+        free(o->reserved);
         free(o);
 }
 
@@ -34,12 +35,14 @@ static const PlanPool *find_plan_pool(const Plan *plan, const Pool *pool, size_t
         return NULL;
 }
 
-static uint64_t *copy_counts(const uint64_t *counts, size_t n) {
-        uint64_t *copy = calloc(n + 1, sizeof(uint64_t));
+/* A copy only where not all is as planned: there may be thousands of pools. */
+static uint64_t *planned_counts(const PlanPool *pp, uint64_t *reserved, size_t n) {
+        uint64_t *copy;
 
-        if (copy && n > 0)
-                memcpy(copy, counts, n * sizeof(uint64_t));
-        return copy;
+        if (n == 0 || memcmp(pp->node_planned, reserved, n * sizeof(uint64_t)) == 0)
+                return reserved;
+        copy = calloc(n, sizeof(uint64_t));
+        return copy ? memcpy(copy, pp->node_planned, n * sizeof(uint64_t)) : NULL;
 }
 
 /* Size=rest is what there was to be had, which only the run finds out: it is not short by what memory that
@@ -54,13 +57,13 @@ static bool settles_rest(const PlanPool *pp, const Host *host, const Run *run) {
 }
 
 static int build_pool(const Plan *plan, const PlanPool *pp, const Host *host, const Run *run,
-                      const uint64_t *reserved, OutcomePool *o) {
+                      uint64_t *reserved, OutcomePool *o) {
         o->page_size = host->sizes[pp->size_index].bytes;
         o->requested = pp->requested;
         o->planned = pp->planned;
-        o->node_planned = copy_counts(pp->node_planned, host->n_nodes);
-        o->node_reserved = copy_counts(reserved, host->n_nodes);
-        if (!o->node_planned || !o->node_reserved)
+        o->node_reserved = reserved;
+        o->node_planned = planned_counts(pp, reserved, host->n_nodes);
+        if (!o->node_planned)
                 return -ENOMEM;
         for (size_t n = 0; n < host->n_nodes; n++)
                 o->reserved += reserved[n];
@@ -72,13 +75,13 @@ static int build_pool(const Plan *plan, const PlanPool *pp, const Host *host, co
 static int build_pools(const Plan *first, const Plan *last, const Host *host, const Diagnostics *d,
                        const Run *run, Outcome *o) {
         const Config *c = first->config;
-        _cleanup_free_ uint64_t *reserved = calloc(last->n_pools * host->n_nodes + 1, sizeof(uint64_t));
         int r;
 
+        o->reserved = calloc(last->n_pools * host->n_nodes + 1, sizeof(uint64_t));
         o->pools = calloc(c->n_pools + 1, sizeof(OutcomePool));
-        if (!reserved || !o->pools)
+        if (!o->reserved || !o->pools)
                 return -ENOMEM;
-        r = plan_attribute(last, host, reserved);
+        r = plan_attribute(last, host, o->reserved);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < c->n_pools; i++) {
@@ -98,7 +101,7 @@ static int build_pools(const Plan *first, const Plan *last, const Host *host, co
                 if (!p->name)
                         return -ENOMEM;
                 if (pp && find_plan_pool(last, pool, &k))
-                        r = build_pool(first, pp, host, run, &reserved[k * host->n_nodes], p);
+                        r = build_pool(first, pp, host, run, &o->reserved[k * host->n_nodes], p);
                 else {
                         p->dropped = true;
                         r = reason_for_dropped(&pool->section, d, &p->source, &p->reason);

@@ -199,6 +199,8 @@ static int begin(Run *run, const ApplyInput *input, const Plan *plan, bool dry_r
                 r = run_lock(input, ret_lock);
         if (r >= 0)
                 r = run_reload_state(run);
+        if (r >= 0 && !dry_run)
+                r = split_put_back(run);
         if (r >= 0)
                 r = counts_refresh(run->kernel, run->host);
         run->deadline = add_sat(run->kernel->now(run->kernel), run->config->system.timeout_usec);

@@ -94,14 +94,18 @@ static int remember_rest(Run *run, State *s, const PlanPool *pp) {
         return entry->name ? 1 : -ENOMEM;
 }
 
-static int save(Run *run) {
-        _cleanup_free_ char *text = state_format(run->host->state);
-        int r;
+static int save_by(Run *run, void (*put)(FILE *f, const void *userdata), const void *userdata) {
+        int r = root_mkdir_p(run->input->root, STATE_DIRECTORY, 0755);
 
-        if (!text)
-                return -ENOMEM;
-        r = root_mkdir_p(run->input->root, STATE_DIRECTORY, 0755);
-        return r < 0 ? r : root_write_file_atomic(run->input->root, STATE_PATH, text);
+        return r < 0 ? r : root_write_file_atomic_by(run->input->root, STATE_PATH, put, userdata);
+}
+
+static void put_state(FILE *f, const void *state) {
+        state_put(f, state);
+}
+
+static int save(Run *run) {
+        return save_by(run, put_state, run->host->state);
 }
 
 static int ensure_state(Run *run) {
@@ -165,6 +169,33 @@ int remember_splitting(Run *run, size_t from, size_t to, size_t node_index) {
         return r + q > 0 ? save(run) : 0;
 }
 
+int remember_knob_value(Run *run, const char *path, const char *value) {
+        State *s = run->host->state;
+        StateKnob *entry;
+
+        if (has_knob(s, path))
+                return 0;
+        entry = APPEND(s->knobs, s->n_knobs);
+        if (!entry)
+                return -ENOMEM;
+        *entry = (StateKnob){ strdup(path), strdup(value) };
+        return entry->path && entry->value ? save(run) : -ENOMEM;
+}
+
+int remember_no_knob(Run *run, const char *path) {
+        State *s = run->host->state;
+
+        for (size_t i = 0; i < s->n_knobs; i++) {
+                if (!streq(s->knobs[i].path, path))
+                        continue;
+                free(s->knobs[i].path);
+                free(s->knobs[i].value);
+                memmove(&s->knobs[i], &s->knobs[i + 1], (--s->n_knobs - i) * sizeof(StateKnob));
+                return save(run);
+        }
+        return 0;
+}
+
 static void forget_pools(State *s) {
         for (size_t i = 0; i < s->n_pools; i++) {
                 free(s->pools[i].name);
@@ -209,12 +240,6 @@ static StatePool *add_pool(State *s, const char *name, uint64_t page_size, uint6
         return entry->name ? entry : NULL;
 }
 
-static int remember_pool(State *s, const Outcome *o, const OutcomePool *p) {
-        StatePool *entry = add_pool(s, p->name, p->page_size, p->requested);
-
-        return entry ? remember_reserved(entry, o, p, p->reason) : -ENOMEM;
-}
-
 /* What the service that goes on from here has to find out itself. */
 static bool is_left_open(const Run *run, const OutcomePool *p) {
         const Pool *pool = config_find_pool(run->config, p->name);
@@ -222,18 +247,44 @@ static bool is_left_open(const Run *run, const OutcomePool *p) {
         return is_partial(run) && pool && pool->size.type == AMOUNT_REST;
 }
 
-int remember_outcome(Run *run, const Outcome *o) {
-        State *s = run->host->state;
-        int r;
+typedef struct Ended {
+        const Run *run;
+        const Outcome *outcome;
+        StatePages *nodes; /* room for those of one pool */
+} Ended;
 
-        forget_pools(s);
+/* One pool at a time: all of them on all nodes would be what takes the most memory. */
+static void put_outcome(FILE *f, const void *userdata) {
+        const Ended *e = userdata;
+        const Outcome *o = e->outcome;
+
+        state_put(f, e->run->host->state);
         for (size_t i = 0; i < o->n_pools; i++) {
-                if (o->pools[i].dropped || is_left_open(run, &o->pools[i]))
+                const OutcomePool *p = &o->pools[i];
+                StatePool pool = { .name = p->name,
+                                   .page_size = p->page_size,
+                                   .requested = p->requested,
+                                   .reserved = p->reserved,
+                                   .nodes = e->nodes,
+                                   .reason = p->reason };
+
+                if (p->dropped || is_left_open(e->run, p))
                         continue;
-                r = remember_pool(s, o, &o->pools[i]);
-                if (r < 0)
-                        return r;
+                for (size_t n = 0; n < o->n_nodes; n++)
+                        if (p->node_reserved[n] > 0)
+                                pool.nodes[pool.n_nodes++] =
+                                        (StatePages){ p->page_size, o->node_ids[n], p->node_reserved[n] };
+                state_put_pool(f, &pool);
         }
+}
+
+int remember_outcome(Run *run, const Outcome *o) {
+        _cleanup_free_ StatePages *nodes = calloc(o->n_nodes + 1, sizeof(StatePages));
+        State *s = run->host->state;
+
+        if (!nodes)
+                return -ENOMEM;
+        forget_pools(s);
         free(s->status);
         s->status = NULL;
         if (!is_partial(run)) {
@@ -241,7 +292,7 @@ int remember_outcome(Run *run, const Outcome *o) {
                 s->exit_status = outcome_exit_status(o);
         }
         s->reverted = false;
-        return save(run);
+        return save_by(run, put_outcome, &(Ended){ run, o, nodes });
 }
 
 /* Marked before the first page goes: a release that is killed must not take the pages of others the next

@@ -82,10 +82,13 @@ int pages_write(Run *run, const PlanWrite *writes, size_t n);
 /* The last resort, where DropCaches=yes allows it: true once a run, when all nodes should be asked anew. */
 bool drop_caches(Run *run);
 
-/* split.c: takes larger pages apart that no pool claims, where pools of plan lack smaller ones: at one place
- * at a time. 1 where there is more now and it is worth planning again, 0 where there is nothing to be had.
+/* split.c: takes larger pages apart that no pool claims, where pools of plan lack smaller ones that they had
+ * in the first plan: at one place at a time. 1 where there is more now and it is worth planning again, 0
+ * where there is nothing to be had.
  */
-int split_larger(Run *run, const Plan *plan);
+int split_larger(Run *run, const Plan *first, const Plan *plan);
+/* What a run that was killed meanwhile has left changed of the kernel's settings. 0 or -ENOMEM. */
+int split_put_back(Run *run);
 
 /* settings.c: the knobs of plan->settings, those with before_pools or the others. */
 int settings_apply(Run *run, const Plan *plan, bool before_pools);
@@ -98,9 +101,12 @@ void outcome_setting_done(OutcomeSetting *s);
 
 /* remember.c: the state file. remember_before() keeps what the plan's writes are about to change. */
 int remember_before(Run *run, const Plan *plan);
-int remember_outcome(Run *run, const Outcome *o);
+int remember_outcome(Run *run,
+                     const Outcome *o); /* the pools go to the file alone, not to the Host's state */
 int remember_pages(Run *run, size_t size_index, size_t node_index); /* without saving; 1 where it is new */
 int remember_splitting(Run *run, size_t from, size_t to, size_t node_index);
+int remember_knob_value(Run *run, const char *path, const char *value); /* before it is changed */
+int remember_no_knob(Run *run, const char *path);
 int remember_releasing(Run *run, const Released *r);
 int remember_released(Run *run, const Plan *plan);
 int remember_reverted(Run *run, const Released *r);

@@ -185,7 +185,34 @@ int root_write_knob(const char *root, const char *path, const char *value) {
         return (size_t) n == l ? 0 : -EIO;
 }
 
+static void put_contents(FILE *f, const void *userdata) {
+        fputs(userdata, f);
+}
+
 int root_write_file_atomic(const char *root, const char *path, const char *contents) {
+        return root_write_file_atomic_by(root, path, put_contents, contents);
+}
+
+/* Takes the file descriptor over. */
+static int write_by(int fd, void (*put)(FILE *f, const void *userdata), const void *userdata) {
+        FILE *f = fdopen(fd, "w");
+        int r = 0;
+
+        if (!f) {
+                r = -errno;
+                close(fd);
+                return r;
+        }
+        errno = 0;
+        put(f, userdata);
+        if (fflush(f) != 0 || ferror(f))
+                r = errno > 0 ? -errno : -EIO;
+        fclose(f);
+        return r;
+}
+
+int root_write_file_atomic_by(const char *root, const char *path, void (*put)(FILE *f, const void *userdata),
+                              const void *userdata) {
         const char *slash = strrchr(path, '/');
         _cleanup_free_ char *parent = strndup(path, slash == path ? 1 : (size_t) (slash - path));
         _cleanup_close_ int dir = -1, fd = -1;
@@ -205,17 +232,8 @@ int root_write_file_atomic(const char *root, const char *path, const char *conte
         fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
         if (fd < 0)
                 return -errno;
-        for (size_t l = strlen(contents), done = 0; done < l;) {
-                ssize_t n = write(fd, contents + done, l - done);
-
-                if (n < 0) {
-                        if (errno == EINTR)
-                                continue;
-                        r = -errno;
-                        break;
-                }
-                done += (size_t) n;
-        }
+        r = write_by(fd, put, userdata);
+        fd = -1;
         if (r >= 0 && renameat(dir, temporary, dir, slash + 1) < 0)
                 r = -errno;
         if (r < 0)

@@ -55,6 +55,9 @@ int root_write_knob(const char *root, const char *path, const char *value);
  * temporary file's name is always the same, so that those who are killed leave one at most: writers of one
  * path must keep each other out. */
 int root_write_file_atomic(const char *root, const char *path, const char *contents);
+/* The same, with what put() writes; it need not look for errors. */
+int root_write_file_atomic_by(const char *root, const char *path, void (*put)(FILE *f, const void *userdata),
+                              const void *userdata);
 
 /* mkdir -p below root. */
 int root_mkdir_p(const char *root, const char *path, mode_t mode);

@@ -88,6 +88,74 @@ int parse_size(const char *s, uint64_t *ret) {
         return scale_decimal(whole, millionths, unit, ret);
 }
 
+static char to_upper(char c) {
+        return c >= 'a' && c <= 'z' ? (char) (c - 'a' + 'A') : c;
+}
+
+static bool is_letter(char c) {
+        return to_upper(c) >= 'A' && to_upper(c) <= 'Z';
+}
+
+/* "kB", "gib", "Mb", "bytes" of length l to the letter of the unit, 0 for bytes; false for other words. */
+static bool guess_unit(const char *word, size_t l, char *ret) {
+        static const char *const endings[] = { "", "i", "b", "ib" }, *const bytes[] = { "b", "byte",
+                                                                                        "bytes" };
+
+        for (size_t i = 0; i < ELEMENTSOF(bytes); i++)
+                if (strlen(bytes[i]) == l && strncasecmp(word, bytes[i], l) == 0) {
+                        *ret = 0;
+                        return true;
+                }
+        *ret = to_upper(*word);
+        if (l == 0 || !strchr("KMGT", *ret))
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(endings); i++)
+                if (strlen(endings[i]) == l - 1 && strncasecmp(word + 1, endings[i], l - 1) == 0)
+                        return true;
+        return false;
+}
+
+/* Copies the number at *p, with its unit where one is near, to buffer, which has room for both. */
+static char *respell_size(const char **p, char *buffer) {
+        size_t digits = strspn(*p, "0123456789."), l = 0;
+        const char *word = *p + digits + strspn(*p + digits, " \t");
+        char unit;
+
+        buffer = mempcpy(buffer, *p, digits);
+        *p += digits;
+        while (is_letter(word[l]))
+                l++;
+        if (*word == '%')
+                *p = word;
+        else if (guess_unit(word, l, &unit)) {
+                if (unit)
+                        *buffer++ = unit;
+                *p = word + l;
+        }
+        return buffer;
+}
+
+bool respell_sizes(const char *s, char *buffer, size_t size) {
+        static const char separators[] = ",: \t";
+        char before = ' ', *b = buffer;
+
+        *buffer = 0;
+        if (strlen(s) >= size)
+                return false;
+        for (const char *p = s; *p; before = p[-1])
+                if (is_digit(*p) && strchr(separators, before))
+                        b = respell_size(&p, b);
+                else if (strchr(" \t", *p) && strchr(separators, before))
+                        p++;
+                else
+                        *b++ = *p++;
+        *b = 0;
+        if (!streq(buffer, s))
+                return true;
+        *buffer = 0;
+        return false;
+}
+
 int parse_percent(const char *s, uint64_t *ret) {
         uint64_t whole, millionths;
         bool fraction;

@@ -10,6 +10,11 @@
 /* "8G", "8GiB", "8GB" is refused, "512", "1.5G" (a fraction needs a suffix): base 1024, to bytes. */
 int parse_size(const char *s, uint64_t *ret);
 
+/* For suggestions: s with the sizes in it spelt as parse_size() takes them, "0:4 GB,1:12gb" as "0:4G,1:12G".
+ * What is no size is copied; only a parser can tell whether the whole is valid. False, with an empty buffer,
+ * where the result is s or too long. */
+bool respell_sizes(const char *s, char *buffer, size_t size);
+
 /* "25%", "12.5%" to hundredths of a percent (2500, 1250). More than 100% is accepted: it is cut later. */
 int parse_percent(const char *s, uint64_t *ret);
 

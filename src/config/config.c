@@ -3,6 +3,7 @@
 
 #include <search.h>
 
+#include "basic/parse.h"
 #include "config/config.h"
 #include "config/dropins.h"
 #include "config/keys.h"
@@ -244,10 +245,12 @@ static SectionType find_section_type(const char *word, bool named) {
         return nearest;
 }
 
-/* What is wrong with the NAME of [TYPE NAME]; NULL for nothing. */
-static const char *section_name_fault(SectionType type, const char *name) {
+/* What is wrong with the NAME of [TYPE NAME], and what it was probably meant to be; NULL for nothing. */
+static const char *section_name_fault(SectionType type, const char *name, char *buffer, size_t buffer_size) {
+        char respelt[32];
         uint64_t size;
 
+        *buffer = 0;
         if (!section_table[type].named)
                 return name ? "a name where none is taken (expected the section's word alone)" : NULL;
         if (!name)
@@ -258,9 +261,11 @@ static const char *section_name_fault(SectionType type, const char *name) {
                                ? NULL
                                : "not a unit name (expected letters, digits, or : - _ . \\ @)";
         case SECTION_THP_SIZE:
-                return page_size_parse(name, &size) >= 0
-                               ? NULL
-                               : "not a page size (expected one such as 64K or 2M)";
+                if (page_size_parse(name, &size) >= 0)
+                        return NULL;
+                if (respell_sizes(name, respelt, sizeof(respelt)) && page_size_parse(respelt, &size) >= 0)
+                        snprintf(buffer, buffer_size, " (did you mean [THP %s]?)", respelt);
+                return "not a page size (expected one such as 64K or 2M)";
         default:
                 return pool_name_is_valid(name) ? NULL : "not a valid name (expected " NAME_EXPECTED ")";
         }
@@ -292,9 +297,9 @@ static int load_header(void *userdata, Source source, const char *word, const ch
                 r = count_unknown(l);
                 return r < 0 ? r : HEADER_IGNORED;
         }
-        fault = section_name_fault(type, name);
+        fault = section_name_fault(type, name, suggestion, sizeof(suggestion));
         if (fault) {
-                diag_error(l->diagnostics, source, "%s: %s", QUOTE(header), fault);
+                diag_error(l->diagnostics, source, "%s: %s%s", QUOTE(header), fault, suggestion);
                 return HEADER_REFUSED;
         }
 
@@ -338,13 +343,14 @@ static int assign_value(Section *s, const KeyInfo *key, const char *value, Sourc
                 char bytes[KEY_FIELD_SIZE_MAX];
         } new = {};
         const char *reason = "not valid";
+        char suggestion[96];
         int r = key->parse(key, value, &new, &reason);
 
         if (r == -ENOMEM)
                 return r;
         if (r < 0 && !reported)
-                diag_error(d, source, "%s=%s: %s (expected %s)", key->name, QUOTE(value), reason,
-                           key->expected);
+                diag_error(d, source, "%s=%s: %s (expected %s%s)", key->name, QUOTE(value), reason,
+                           key->expected, suggest_value(key, value, suggestion, sizeof(suggestion)));
         if (r < 0 && key->bad_value == BAD_VALUE_IGNORED)
                 return 0;
         if (r >= 0 || key->bad_value == BAD_VALUE_BREAKS_SERVICE) {

@@ -58,5 +58,13 @@ const KeyInfo *section_find_key(SectionType type, const char *name);
 const char *suggest_key(SectionType type, const char *name, char *buffer, size_t size);
 const char *suggest_section(const char *name, char *buffer, size_t size);
 
+/* What a value that the key refuses was probably meant to be, and which it takes: "; did you mean 1G?", or
+ * "".
+ */
+const char *suggest_value(const KeyInfo *key, const char *value, char *buffer, size_t size);
+
+/* The one of n words that name is nearest to; NULL where none is near, or two are as near as each other. */
+const char *suggest_word(const char *const *words, size_t n, const char *name) _pure_;
+
 /* The name of the pool that was probably meant; NULL where there is none. */
 const char *suggest_pool(const Config *c, const char *name) _pure_;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an unknown key or section was probably meant to be. */
+/* What an unknown key or section, or a bad value, was probably meant to be. */
 
 #include <strings.h>
 
+#include "basic/parse.h"
 #include "config/keys.h"
+#include "config/values.h"
 
 #define SUGGESTION_LENGTH_MAX 32u
 
@@ -96,4 +98,69 @@ const char *suggest_pool(const Config *c, const char *name) {
                 }
         }
         return meant;
+}
+
+const char *suggest_word(const char *const *words, size_t n, const char *name) {
+        size_t l = strlen(name);
+        unsigned best = l < 2 ? 0 : l < 6 ? 2 : 3; /* "never" is not "defer" */
+        const char *meant = NULL;
+
+        for (size_t i = 0; i < n; i++) {
+                unsigned distance = edit_distance(name, words[i]);
+
+                if (distance < best) {
+                        best = distance;
+                        meant = words[i];
+                } else if (distance == best)
+                        meant = NULL;
+        }
+        return meant;
+}
+
+static bool key_takes(const KeyInfo *key, const char *value) {
+        union {
+                max_align_t align;
+                char bytes[KEY_FIELD_SIZE_MAX];
+        } field = {};
+        const char *reason;
+        int r = key->parse(key, value, &field, &reason);
+
+        if (key->free)
+                key->free(&field);
+        return r >= 0;
+}
+
+/* A name may be anything: no word is what it was meant to be. */
+static bool takes_names(const KeyInfo *key) {
+        return !key->words && (key->free == free_string || key->free == free_names);
+}
+
+static const char *find_word(const KeyInfo *key, const char *value) {
+        static const char *const booleans[] = { "yes", "no", "true", "false", "on", "off" },
+                                 *const others[] = { "rest", "infinity", "pool", "all" };
+        const char *word = NULL;
+        size_t n = 0;
+
+        if (takes_names(key))
+                return NULL;
+        while (key->words && key->words[n])
+                n++;
+        if (key->words)
+                return suggest_word(key->words, n, value);
+        if (key_takes(key, "yes"))
+                return suggest_word(booleans, ELEMENTSOF(booleans), value);
+        word = suggest_word(others, ELEMENTSOF(others), value);
+        return word && key_takes(key, word) ? word : NULL;
+}
+
+const char *suggest_value(const KeyInfo *key, const char *value, char *buffer, size_t size) {
+        const char *word = find_word(key, value);
+        char respelt[64];
+
+        *buffer = 0;
+        if (!word && respell_sizes(value, respelt, sizeof(respelt)) && key_takes(key, respelt))
+                word = respelt;
+        if (word)
+                snprintf(buffer, size, "; did you mean %s?", word);
+        return buffer;
 }

@@ -234,7 +234,7 @@ static void put_text(FILE *f, const char *text) {
         fputc('\n', f);
 }
 
-static void put_pool(FILE *f, const StatePool *p) {
+void state_put_pool(FILE *f, const StatePool *p) {
         fprintf(f, "pool %s %llu %llu %llu", p->name, (unsigned long long) p->page_size,
                 (unsigned long long) p->requested, (unsigned long long) p->reserved);
         for (size_t i = 0; i < p->n_nodes; i++)
@@ -248,14 +248,7 @@ static void put_pool(FILE *f, const StatePool *p) {
                 fprintf(f, "released %s\n", p->name);
 }
 
-char *state_format(const State *s) {
-        char *text = NULL;
-        size_t size = 0;
-        FILE *f = open_memstream(&text, &size);
-        bool failed;
-
-        if (!f)
-                return NULL;
+void state_put(FILE *f, const State *s) {
         fputs(STATE_HEADER "\n", f);
         for (size_t i = 0; i < s->n_before; i++)
                 fprintf(f, "before %llu %u %llu\n", (unsigned long long) s->before[i].page_size,
@@ -265,7 +258,7 @@ char *state_format(const State *s) {
                 put_text(f, s->knobs[i].value);
         }
         for (size_t i = 0; i < s->n_pools; i++)
-                put_pool(f, &s->pools[i]);
+                state_put_pool(f, &s->pools[i]);
         if (s->status) {
                 fputs("status", f);
                 put_text(f, s->status);
@@ -274,6 +267,17 @@ char *state_format(const State *s) {
                 fprintf(f, "exit %d\n", s->exit_status);
         if (s->reverted)
                 fputs("reverted\n", f);
+}
+
+char *state_format(const State *s) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *f = open_memstream(&text, &size);
+        bool failed;
+
+        if (!f)
+                return NULL;
+        state_put(f, s);
         failed = ferror(f);
         if (fclose(f) != 0 || failed) {
                 free(text);

@@ -49,6 +49,10 @@ typedef struct State {
 /* -ENOENT where no run has left one; -EINVAL where it is damaged (it is then treated as absent). */
 int state_read(const char *root, State **ret);
 
+/* Writes the file's contents, and the lines of a pool alone (those of further ones may follow). */
+void state_put(FILE *f, const State *s);
+void state_put_pool(FILE *f, const StatePool *p);
+
 /* The file's contents, to be freed by the caller; NULL when out of memory. */
 char *state_format(const State *s);
 

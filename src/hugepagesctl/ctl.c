@@ -10,31 +10,30 @@
 
 #include "basic/parse.h"
 #include "build-config.h"
+#include "config/keys.h"
 #include "hugepagesctl/verbs.h"
 
 const OptionInfo option_table[] = {
         [INDEX_JSON] = { "json", 'J', NULL, "print JSON" },
         [INDEX_NO_HEADINGS] = { "noheadings", 'n', NULL, "the table only, without its headings" },
         [INDEX_OUTPUT] = { "output", 'o', "COLUMNS",
-                           "the table only, with these columns; +COLUMNS adds to the default" },
+                           "the table only, with these columns; +COLUMNS adds to the default ones" },
         [INDEX_RAW] = { "raw", 'r', NULL, "the table only, in raw form" },
         [INDEX_BYTES] = { "bytes", 'b', NULL, "sizes in bytes" },
-        [INDEX_WATCH] = { "watch", 'w', "SECONDS", "status: print it again and again" },
-        [INDEX_STRICT] = { "strict", OPTION_STRICT, NULL, "check: fail for warnings too" },
+        [INDEX_WATCH] = { "watch", 'w', "SECONDS", "print it again and again" },
+        [INDEX_STRICT] = { "strict", OPTION_STRICT, NULL, "fail for warnings too" },
         [INDEX_DRY_RUN] = { "dry-run", OPTION_DRY_RUN, NULL, "change nothing, show what would be done" },
-        [INDEX_YES] = { "yes", 'y', NULL, "release: do not ask" },
-        [INDEX_RECORD] = { "record", OPTION_RECORD, NULL, "initrd: remember what was printed, for check" },
-        [INDEX_UPDATE] = { "update", OPTION_UPDATE, NULL, "initrd: have it built anew" },
-        [INDEX_INITRD] = { "initrd", OPTION_INITRD, NULL, "apply: build the initrd anew where it is stale" },
-        [INDEX_CHECK] = { "check", OPTION_CHECK, NULL,
-                          "cmdline: compare with the boot loader and this kernel" },
-        [INDEX_INSTALL] = { "install", OPTION_INSTALL, NULL, "cmdline: give them to the boot loader" },
-        [INDEX_REMOVE] = { "remove", OPTION_REMOVE, NULL, "cmdline: take them away from it" },
-        [INDEX_KERNEL] = { "kernel", OPTION_KERNEL, "VERSION",
-                           "cmdline: for this kernel, not the running one" },
+        [INDEX_YES] = { "yes", 'y', NULL, "do not ask" },
+        [INDEX_RECORD] = { "record", OPTION_RECORD, NULL, "remember what was printed, for check" },
+        [INDEX_UPDATE] = { "update", OPTION_UPDATE, NULL, "have it built anew" },
+        [INDEX_INITRD] = { "initrd", OPTION_INITRD, NULL, "build the initrd anew where it is stale" },
+        [INDEX_CHECK] = { "check", OPTION_CHECK, NULL, "compare with the boot loader and this kernel" },
+        [INDEX_INSTALL] = { "install", OPTION_INSTALL, NULL, "give them to the boot loader" },
+        [INDEX_REMOVE] = { "remove", OPTION_REMOVE, NULL, "take them away from it" },
+        [INDEX_KERNEL] = { "kernel", OPTION_KERNEL, "VERSION", "for this kernel, not the running one" },
         { "no-pager", OPTION_NO_PAGER, NULL, "no effect: no pager is used" },
         { "root", OPTION_ROOT, "DIR", "take all files below DIR (default: $HUGEPAGES_ROOT)" },
-        { "help", 'h', NULL, "print this help" },
+        { "help", 'h', NULL, "print this help; of one verb where it is named" },
         { "version", 'V', NULL, "print the version" },
 };
 const size_t n_options = ELEMENTSOF(option_table);
@@ -105,39 +104,6 @@ char *format_text(const char *format, ...) {
         return s;
 }
 
-static void help_option(const OptionInfo *option) {
-        char text[64];
-
-        snprintf(text, sizeof(text), "--%s%s%s", option->name, option->argument ? " " : "",
-                 option->argument ?: "");
-        if (option->value < OPTION_STRICT)
-                printf("  -%c, %-17s %s\n", option->value, text, option->help);
-        else
-                printf("      %-17s %s\n", text, option->help);
-}
-
-static void help_columns(const Verb *verb) {
-        for (const TableInfo *const *t = verb->tables; t && *t; t++) {
-                printf("\nColumns of %s, %s:\n", verb->name, (*t)->name);
-                for (size_t i = 0; i < (*t)->n_columns; i++)
-                        printf("  %-10s %s\n", (*t)->columns[i].name, (*t)->columns[i].help);
-        }
-}
-
-static void help(void) {
-        puts("hugepagesctl [OPTIONS...] [VERB]\n\n"
-             "Look at and change the huge pages that drop-ins in /etc/hugepages.d ask for.\n\n"
-             "Verbs:");
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                printf("  %-10s %-9s  %s\n", verbs[i].name, verbs[i].arguments, verbs[i].help);
-        puts("\nOptions:");
-        for (size_t i = 0; i < ELEMENTSOF(option_table); i++)
-                help_option(&option_table[i]);
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                help_columns(&verbs[i]);
-        puts("\nSee hugepagesctl(8) and hugepages.d(5).");
-}
-
 const Verb *find_verb(const char *name) {
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 if (streq(verbs[i].name, name))
@@ -190,7 +156,7 @@ static int set_watch(Options *o, const char *interval) {
         return 0;
 }
 
-/* Returns -EAGAIN where the option was all there is to do. */
+/* Returns -EAGAIN where the option was all there is to do. Help waits for the verb. */
 static int parse_option(int c, char *const *argv, Options *o) {
         switch (c) {
         case 'J':
@@ -245,8 +211,8 @@ static int parse_option(int c, char *const *argv, Options *o) {
         case OPTION_ROOT:
                 return set_root(o, optarg);
         case 'h':
-                help();
-                return -EAGAIN;
+                o->help = true;
+                break;
         case 'V':
                 puts("hugepagesctl from hugepages-setup " PROJECT_VERSION);
                 return -EAGAIN;
@@ -291,7 +257,7 @@ static int parse_options(int argc, char *argv[], Options *o, unsigned *ret_used)
                         return r;
                 *ret_used |= 1u << (find_option(c) - option_table);
         }
-        if (o->root && (r = set_root(o, o->root)) < 0) /* of the environment, or once more */
+        if (!o->help && o->root && (r = set_root(o, o->root)) < 0) /* of the environment, or once more */
                 return r;
         if (streq_ptr(o->root, "/")) {
                 free(o->root);
@@ -343,6 +309,18 @@ static int close_stdout(int status) {
         return CTL_FAILURE;
 }
 
+static void report_unknown_verb(const char *name) {
+        const char *names[ELEMENTSOF(verbs)], *meant;
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                names[i] = verbs[i].name;
+        meant = suggest_word(names, ELEMENTSOF(verbs), name);
+        if (meant)
+                ctl_error("unknown verb '%s' (did you mean %s?)", name, meant);
+        else
+                ctl_error("unknown verb '%s' (see hugepagesctl --help)", name);
+}
+
 static int run(int argc, char *argv[], Options *o) {
         unsigned used = 0;
         const Verb *verb;
@@ -356,8 +334,12 @@ static int run(int argc, char *argv[], Options *o) {
         argv += optind;
         verb = find_verb(*argv ? *argv : "status");
         if (!verb) {
-                ctl_error("unknown verb '%s' (see hugepagesctl --help)", *argv);
+                report_unknown_verb(*argv);
                 return CTL_USAGE;
+        }
+        if (o->help) {
+                help(*argv ? verb : NULL);
+                return CTL_OK;
         }
         argv += !!*argv;
         if (*argv && isempty(verb->arguments)) {

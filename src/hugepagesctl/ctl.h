@@ -26,7 +26,7 @@ enum { /* exit statuses, all documented in hugepagesctl(8) */
 
 typedef struct Options {
         char *root; /* NULL: the real system */
-        bool json, no_headings, raw, bytes, strict, dry_run, yes;
+        bool json, no_headings, raw, bytes, strict, dry_run, yes, help;
         bool record, update;         /* initrd */
         bool initrd;                 /* apply */
         bool check, install, remove; /* cmdline */

@@ -62,6 +62,9 @@ typedef struct Verb {
 extern const Verb verbs[]; /* the first one is the default */
 extern const size_t n_verbs;
 
+/* help.c: of one verb, or NULL for all. */
+void help(const Verb *verb);
+
 /* NULL where there is none. */
 const Verb *find_verb(const char *name);
 

@@ -89,7 +89,9 @@ static int placement_order(const Plan *p, size_t *order) {
 }
 
 /* Pages of a size that fit on a node beside the huge pages of other sizes: those of larger sizes as they
- * will be (they are placed already), those of smaller ones as they are. */
+ * will be (they are placed already), those of smaller ones as they are. Surplus pages take their memory
+ * once: the first of those that a size gets on a node are made of its surplus ones (set_max_huge_pages()).
+ */
 static uint64_t node_capacity(const Allotment *a, size_t s, size_t n) {
         const Plan *p = a->plan;
         const Host *host = p->host;
@@ -98,15 +100,14 @@ static uint64_t node_capacity(const Allotment *a, size_t s, size_t n) {
 
         for (size_t t = 0; t < host->n_sizes; t++) {
                 size_t i = cell(p, t, n);
-                uint64_t pages = sub_sat(p->nodes[i].now, a->released[i]);
+                uint64_t pages = add_sat(sub_sat(p->nodes[i].now, a->released[i]), node->pages[t].surplus);
 
                 if (t == s)
                         continue;
                 pages = MAX(pages, t < s ? p->nodes[i].wanted : a->floor[i]);
-                pages = add_sat(pages, node->pages[t].surplus);
                 taken = add_sat(taken, mul_sat(pages, host->sizes[t].bytes));
         }
-        capacity = sub_sat(sub_sat(node->mem_total, taken) / host->sizes[s].bytes, node->pages[s].surplus);
+        capacity = sub_sat(node->mem_total, taken) / host->sizes[s].bytes;
         /* What is there is there, whatever the arithmetic says. */
         capacity = MAX(capacity, p->nodes[cell(p, s, n)].now);
         return a->limits ? MIN(capacity, a->limits->pages[cell(p, s, n)]) : capacity;

@@ -427,7 +427,11 @@ static void after_a_bad_header_all_is_refused_up_to_the_next(void **state) {
                   "not a valid name (expected 1 to 32 of A-Z a-z 0-9 _ . -, not starting with . or -)" },
                 { "[Service a/b]", "not a unit name (expected letters, digits, or : - _ . \\ @)" },
                 { "[THP 3M]", "not a page size (expected one such as 64K or 2M)" },
-                { "[THP 64k]", "not a page size (expected one such as 64K or 2M)" },
+                { "[THP 64k]",
+                  "not a page size (expected one such as 64K or 2M) (did you mean [THP 64K]?)" },
+                { "[THP 64kB]",
+                  "not a page size (expected one such as 64K or 2M) (did you mean [THP 64K]?)" },
+                { "[THP 3MB]", "not a page size (expected one such as 64K or 2M)" },
                 { "[System x]", "a name where none is taken (expected the section's word alone)" },
                 { "[Khugepaged x]", "a name where none is taken (expected the section's word alone)" },
         };
@@ -486,6 +490,77 @@ static void unknown_is_a_warning_with_a_suggestion(void **state) {
         assert_string_equal(suggest_section("thp", buffer, sizeof(buffer)), " (did you mean [THP]?)");
 }
 
+static void bad_value_has_a_suggestion(void **state) {
+        static const struct {
+                SectionType type;
+                const char *key, *value, *meant; /* NULL: nothing */
+        } cases[] = {
+                { SECTION_POOL, "PageSize", "1GB", "1G" },
+                { SECTION_POOL, "PageSize", "2mb", "2M" },
+                { SECTION_POOL, "PageSize", "1 G", "1G" },
+                { SECTION_POOL, "PageSize", "2048kB", "2048K" },
+                { SECTION_POOL, "PageSize", "3GB", NULL },
+                { SECTION_POOL, "PageSize", "huge", NULL },
+                { SECTION_POOL, "Size", "8GB", "8G" },
+                { SECTION_POOL, "Size", "8 GiB", "8G" },
+                { SECTION_POOL, "Size", "25 %", "25%" },
+                { SECTION_POOL, "Size", "0:4GB, 1:12gb", "0:4G,1:12G" },
+                { SECTION_POOL, "Size", "Rest", "rest" },
+                { SECTION_POOL, "Size", "rset", "rest" },
+                { SECTION_POOL, "Size", "infinity", NULL },
+                { SECTION_POOL, "Size", "8Q", NULL },
+                { SECTION_POOL, "Pages", "1K", NULL },
+                { SECTION_POOL, "Nodes", "All", "all" },
+                { SECTION_POOL, "Nodes", "0, 1", "0,1" },
+                { SECTION_POOL, "Essential", "ye", "yes" },
+                { SECTION_POOL, "Essential", "ture", "true" },
+                { SECTION_POOL, "Essential", "flase", "false" },
+                { SECTION_POOL, "Essential", "n0", "no" },
+                { SECTION_POOL, "Essential", "o", NULL },
+                { SECTION_POOL, "Essential", "of", NULL },
+                { SECTION_POOL, "Essential", "2", NULL },
+                { SECTION_POOL, "Essential", "maybe", NULL },
+                { SECTION_MOUNT, "Size", "infinty", "infinity" },
+                { SECTION_MOUNT, "Size", "rest", NULL },
+                { SECTION_MOUNT, "Size", "5%", NULL },
+                { SECTION_MOUNT, "Reserve", "pol", "pool" },
+                { SECTION_MOUNT, "Reserve", "1gb", "1G" },
+                { SECTION_MOUNT, "Pool", "po ol", NULL },
+                { SECTION_MOUNT, "User", "on!", NULL },
+                { SECTION_SERVICE, "Require", "yse", "yes" },
+                { SECTION_SERVICE, "HugetlbMax", "2MB:8GB 1gb:infinity", "2M:8G 1G:infinity" },
+                { SECTION_SERVICE, "LimitMEMLOCK", "8GB", "8G" },
+                { SECTION_SERVICE, "Pool", "a/b", NULL },
+                { SECTION_THP, "Enabled", "madvice", "madvise" },
+                { SECTION_THP, "Enabled", "Always", "always" },
+                { SECTION_THP, "Enabled", "yes", NULL },
+                { SECTION_THP, "Enabled", "defer", NULL },
+                { SECTION_THP, "Defrag", "defer-madvise", "defer+madvise" },
+                { SECTION_THP, "Defrag", "defered", "defer" },
+                { SECTION_THP, "ShmemEnabled", "within-size", "within_size" },
+                { SECTION_THP, "ShmemEnabled", "madvise", "advise" },
+                { SECTION_THP, "UseZeroPage", "yess", "yes" },
+                { SECTION_THP_SIZE, "Enabled", "inherited", "inherit" },
+                { SECTION_KHUGEPAGED, "Defrag", "onn", "on" },
+                { SECTION_KHUGEPAGED, "PagesToScan", "0", NULL },
+                { SECTION_SYSTEM, "KeepFree", "2GB", "2G" },
+                { SECTION_SYSTEM, "DefaultPageSize", "1gib", "1G" },
+                { SECTION_SYSTEM, "KernelCommandLine", "gigantc", "gigantic" },
+                { SECTION_SYSTEM, "TimeoutSec", "soon", NULL },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                const KeyInfo *key = section_find_key(cases[i].type, cases[i].key);
+                char buffer[96], expected[96] = "";
+
+                assert_non_null(key);
+                if (cases[i].meant)
+                        snprintf(expected, sizeof(expected), "; did you mean %s?", cases[i].meant);
+                if (!streq(suggest_value(key, cases[i].value, buffer, sizeof(buffer)), expected))
+                        fail_msg("%s=%s: \"%s\"", cases[i].key, cases[i].value, buffer);
+        }
+}
+
 static void assert_unknown(const char *text, size_t n, const char *first) {
         _cleanup_temp_root_ char *root = temp_root_new();
         _cleanup_(config_freep) Config *c = NULL;
@@ -528,6 +603,8 @@ typedef struct ValueCase {
 
 static const ValueCase bad_values[] = {
         { "Pool a", "Size=8Q", "not a size" SIZE_OR_PERCENT },
+        { "Pool a", "Size=8GB",
+          "not a size (expected bytes, K, M, G, T, or a percentage; did you mean 8G?)" },
         { "Pool a", "Size=-1G", "negative" SIZE_OR_PERCENT },
         { "Pool a", "Size=99999999999999T", "too large" SIZE_OR_PERCENT },
         { "Pool a", "Size=12.345%", "not a percentage" SIZE_OR_PERCENT },
@@ -601,7 +678,8 @@ static const ValueCase bad_values[] = {
         { "Service a", "BindMounts=x", "not a boolean (expected yes or no)" },
         { "THP", "Enabled=defer", "not a known word (expected always, madvise, or never)" },
         { "THP", "Defrag=defer,madvise",
-          "not a known word (expected always, defer, defer+madvise, madvise, or never)" },
+          "not a known word (expected always, defer, defer+madvise, madvise, or never; did you mean "
+          "defer+madvise?)" },
         { "THP", "ShmemEnabled=batch",
           "not a known word (expected always, within_size, advise, never, deny, or force)" },
         { "THP", "UseZeroPage=2", "not a boolean (expected yes or no)" },
@@ -1371,6 +1449,7 @@ int main(void) {
                 cmocka_unit_test(nul_bytes_are_refused),
                 cmocka_unit_test(after_a_bad_header_all_is_refused_up_to_the_next),
                 cmocka_unit_test(unknown_is_a_warning_with_a_suggestion),
+                cmocka_unit_test(bad_value_has_a_suggestion),
                 cmocka_unit_test(unknown_that_may_cost_a_pool_is_counted),
                 cmocka_unit_test(every_bad_value_is_told_with_what_was_expected),
                 cmocka_unit_test(bad_value_costs_the_least_that_is_safe),

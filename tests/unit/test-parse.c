@@ -74,6 +74,51 @@ static void size_has_binary_suffixes(void **state) {
         check_numbers(cases, ELEMENTSOF(cases), parse_size);
 }
 
+static void sizes_are_respelt(void **state) {
+        static const struct {
+                const char *text, *respelt; /* NULL: nothing to be spelt otherwise */
+        } cases[] = {
+                { "1GB", "1G" },
+                { "8GB", "8G" },
+                { "1gb", "1G" },
+                { "1Gb", "1G" },
+                { "1g", "1G" },
+                { "2m", "2M" },
+                { "2mib", "2M" },
+                { "2Mi", "2M" },
+                { "2048kB", "2048K" },
+                { "1 G", "1G" },
+                { "1 GiB", "1G" },
+                { "1\tg", "1G" },
+                { "1.5gb", "1.5G" },
+                { "4096 bytes", "4096" },
+                { "4096b", "4096" },
+                { "25 %", "25%" },
+                { "0:4GB,1:12 gb", "0:4G,1:12G" },
+                { "0: 4G, 1-3: 12G", "0:4G,1-3:12G" },
+                { "2MB:8GB 1gb:infinity", "2M:8G 1G:infinity" },
+                { "2GB:infinity", "2G:infinity" },
+                { "8GBit", NULL },
+                { "8Q", NULL },
+                { "1G", NULL },
+                { "2M:8G 1G:infinity", NULL },
+                { "a1gb", NULL },
+                { "12ab1gb", NULL },
+                { "infinity", NULL },
+                { "", NULL },
+        };
+        char buffer[64];
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                bool respelt = respell_sizes(cases[i].text, buffer, sizeof(buffer));
+
+                if (respelt != !!cases[i].respelt || !streq(buffer, cases[i].respelt ?: ""))
+                        fail_msg("\"%s\": \"%s\"", cases[i].text, buffer);
+        }
+        assert_false(respell_sizes("1GB", buffer, 3)); /* not even as it is */
+        assert_true(respell_sizes("1GB", buffer, 4));
+}
+
 static void percentage_has_two_decimals(void **state) {
         static const NumberCase cases[] = {
                 { "25%", 0, 2500 },    { "12.5%", 0, 1250 },     { "0.01%", 0, 1 },
@@ -212,6 +257,7 @@ static void size_for_reading_has_one_decimal(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(size_has_binary_suffixes),
+                cmocka_unit_test(sizes_are_respelt),
                 cmocka_unit_test(percentage_has_two_decimals),
                 cmocka_unit_test(number_is_digits_only),
                 cmocka_unit_test(timespan_is_as_in_systemd_time),

@@ -769,6 +769,42 @@ static void test_random_machines_keep_the_rules(void **state) {
                 check_random_case(seed);
 }
 
+/* Two pools that may use node 0 alone, the one of small pages essential; the other node is there so that
+ * KeepFree= has room to spare. Surplus pages become those that a pool wants: they take no memory beside
+ * them. */
+static void check_surplus_is_counted_once(uint64_t seed) {
+        uint64_t small, large, surplus, now, bytes, room_for_small, small_after;
+        Case c;
+
+        seed_state = seed;
+        bytes = (2 + random_below(6)) * G + random_below(512) * 2 * M;
+        small = random_below(4000);
+        large = random_below(9);
+        surplus = random_below(500);
+        now = random_below(400);
+        machine(&c, 2, bytes);
+        c.config.system.keep_free.value = 0;
+        present(&c, 1, 0, now);
+        c.counts[0][1].nr += surplus;
+        c.counts[0][1].surplus = surplus;
+        c.sizes[1].total.nr += surplus;
+        c.sizes[1].total.surplus = surplus;
+        only_nodes(&c, pool(&c, G, AMOUNT_PAGES, large), 0, 0);
+        only_nodes(&c, pool(&c, 2 * M, AMOUNT_PAGES, small), 0, 0);
+        c.pools[1].essential = true;
+
+        room_for_small = bytes / (2 * M);
+        small_after = MAX(MIN(small, room_for_small), now + surplus);
+        _cleanup_(plan_freep) Plan *p = plan(&c);
+        assert_int_equal(p->pools[1].planned, MIN(small, room_for_small));
+        assert_int_equal(p->pools[0].planned, MIN(large, (bytes - small_after * 2 * M) / G));
+}
+
+static void test_surplus_is_counted_once(void **state) {
+        for (uint64_t seed = 1; seed <= 5000; seed++)
+                check_surplus_is_counted_once(seed);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_a_size_is_spread_evenly),
@@ -801,6 +837,7 @@ int main(void) {
                 cmocka_unit_test(test_pages_are_attributed_where_they_were_planned),
                 cmocka_unit_test(test_without_numa_the_global_counter_is_written),
                 cmocka_unit_test(test_random_machines_keep_the_rules),
+                cmocka_unit_test(test_surplus_is_counted_once),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
