@@ -42,6 +42,23 @@ static uint64_t largest_block(const Host *h) {
         return host_find_size(h, 32 * M) != SIZE_MAX ? 32 * M : 4 * M;
 }
 
+size_t command_line_max(const char *architecture) {
+        static const struct {
+                const char *prefix;
+                size_t bytes;
+        } sizes[] = {
+                { "x86_64", 2048 }, { "i386", 2048 },      { "i486", 2048 }, { "i586", 2048 },
+                { "i686", 2048 },   { "aarch64", 2048 },   { "arm", 1024 },  { "ppc", 2048 },
+                { "s390", 4096 },   { "riscv", 1024 },     { "mips", 4096 }, { "sparc64", 2048 },
+                { "parisc", 1024 }, { "loongarch", 4096 },
+        };
+
+        for (size_t i = 0; architecture && i < ELEMENTSOF(sizes); i++)
+                if (startswith(architecture, sizes[i].prefix))
+                        return sizes[i].bytes - 1;
+        return 0;
+}
+
 bool page_size_is_gigantic(const Host *h, uint64_t page_size) {
         return page_size > largest_block(h);
 }

@@ -14,6 +14,11 @@ typedef struct KernelVersion {
 /* "6.12", "6.1.0-37-amd64". -EINVAL. */
 int kernel_version_parse(const char *s, KernelVersion *ret);
 
+/* How long a kernel's command line may be, in bytes without a terminator: COMMAND_LINE_SIZE of
+ * arch/ARCHITECTURE/include/(uapi/)asm/setup.h. What is behind is cut off without a word. architecture: as
+ * uname(2) has it. 0 where it is not known. */
+size_t command_line_max(const char *architecture) _pure_;
+
 /* Pages larger than the largest block of the buddy allocator (MAX_PAGE_ORDER, hstate_is_gigantic() in
  * include/linux/hugetlb.h): a running kernel has to find unbroken memory for them, and the command line is
  * the surest way to them. */

@@ -8,8 +8,8 @@
 #include "boot/snapshot.h"
 
 #define INSTALLED_MAX ((size_t) 64 * 1024)
-#define INSTALLED_HEADER                                                                                    \
-        "# What hugepagesctl(8) has put on the kernel command line, so that it can take it away again.\n"
+#define DIRECTORY_LINE "directory\n"
+#define OWN_OPTIONS "options  "
 
 typedef struct Span {
         const char *start;
@@ -119,8 +119,8 @@ static Words no_words(const char *text, TextKind kind) {
 
         last = last ? last + 1 : text;
         if (kind == TEXT_ENTRY) {
-                w.prefix = *last ? "\noptions " : "options ";
-                w.suffix = "\n";
+                w.prefix = *last ? "\n" OWN_OPTIONS : OWN_OPTIONS;
+                w.suffix = *last ? "" : "\n";
         } else if (last[strspn(last, " \t")] == '#')
                 w.prefix = "\n";
         return w;
@@ -292,6 +292,32 @@ static char *cut_ours(const char *text, Words *w) {
         return result;
 }
 
+/* text without a line of options that is all ours, as insert() makes it where there is none; NULL where
+ * there is no such line. */
+static char *cut_own_line(const char *text, const Words *w) {
+        for (size_t i = 0; i < w->n; i++) {
+                const char *line = w->spans[i].start - strlen(OWN_OPTIONS), *end;
+                size_t from, k;
+                char *result;
+
+                if (line < text || !startswith(line, OWN_OPTIONS) || (line > text && line[-1] != '\n'))
+                        continue;
+                end = line + strcspn(line, "\n");
+                for (k = i; k < w->n && w->spans[k].start < end && w->spans[k].ours; k++)
+                        ;
+                if ((k < w->n && w->spans[k].start < end) ||
+                    w->spans[k - 1].start + w->spans[k - 1].length != end)
+                        continue;
+                from = (size_t) (line - text);
+                if (*end)
+                        end++;
+                else if (from > 0)
+                        from--;
+                return asprintf(&result, "%.*s%s", (int) from, text, end) < 0 ? NULL : result;
+        }
+        return NULL;
+}
+
 /* Nothing else may have come of it: behind a quote that is not closed ours would belong to another word. */
 static int verify(const char *result, TextKind kind, const char *arguments, const char *others) {
         _cleanup_free_ char *ours_now = NULL, *others_now = NULL;
@@ -321,9 +347,17 @@ static int insert(const Words *w, const char *rest, const char *arguments, char 
 }
 
 int edit_replace(const char *text, TextKind kind, const Installed *i, const char *arguments, char **ret) {
-        _cleanup_free_ char *ours = NULL, *others = NULL, *rest = NULL, *result = NULL;
+        _cleanup_free_ char *ours = NULL, *others = NULL, *without = NULL, *rest = NULL, *result = NULL;
         Words w = {};
         int r = split(text, kind, i, &w, &ours, &others);
+
+        if (r >= 0 && kind == TEXT_ENTRY && !streq(ours, arguments))
+                without = cut_own_line(text, &w);
+        if (without) {
+                free(w.spans);
+                text = without;
+                r = find_ours(text, kind, i, &w);
+        }
 
         if (r >= 0 && streq(ours, arguments)) {
                 result = strdup(text);
@@ -379,6 +413,8 @@ int installed_load(const char *root, Installed *ret) {
                 return 0;
         if (r < 0)
                 return r;
+        if (!startswith(text, INSTALLED_FIRST_LINE))
+                return -EEXIST;
         for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
                 const char *v = startswith(line, "arguments ");
 
@@ -396,21 +432,41 @@ int installed_load(const char *root, Installed *ret) {
         return 0;
 }
 
+/* Whether the directory is there for the file alone. */
+static bool has_made_directory(const char *root) {
+        _cleanup_free_ char *text = NULL;
+
+        if (root_read_file(root, INSTALLED_PATH, INSTALLED_MAX, &text, NULL) >= 0)
+                return strstr(text, "\n" DIRECTORY_LINE);
+        return !root_exists(root, INSTALLED_DIRECTORY);
+}
+
+static int forget(const char *root) {
+        bool made = root_exists(root, INSTALLED_PATH) && has_made_directory(root);
+        int r = file_remove(root, INSTALLED_PATH);
+
+        if (r >= 0 && made)
+                directory_remove(root, INSTALLED_DIRECTORY);
+        return r;
+}
+
 int installed_save(const char *root, const Installed *i) {
         _cleanup_free_ char *text = NULL;
         _cleanup_fclose_ FILE *f = NULL;
         size_t size = 0;
 
         if (i->n == 0 && !i->seeded)
-                return file_remove(root, INSTALLED_PATH);
+                return forget(root);
         f = open_memstream(&text, &size);
         if (!f)
                 return -ENOMEM;
-        fputs(INSTALLED_HEADER, f);
+        fputs(INSTALLED_FIRST_LINE, f);
         for (size_t k = 0; k < i->n; k++)
                 fprintf(f, "arguments %s\n", i->arguments[k]);
         if (i->seeded)
                 fputs("seeded\n", f);
+        if (has_made_directory(root))
+                fputs(DIRECTORY_LINE, f);
         if (fflush(f) != 0)
                 return -ENOMEM;
         return file_replace(root, INSTALLED_PATH, text, size);

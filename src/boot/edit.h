@@ -12,7 +12,10 @@
 #include "basic/util.h"
 
 /* In /etc, so that it goes back in time with what it describes when a snapshot of the system is restored. */
-#define INSTALLED_PATH "/etc/kernel/cmdline.hugepages-setup"
+#define INSTALLED_DIRECTORY "/etc/kernel"
+#define INSTALLED_PATH INSTALLED_DIRECTORY "/cmdline.hugepages-setup"
+#define INSTALLED_FIRST_LINE                                                                                \
+        "# What hugepagesctl(8) has put on the kernel command line, so that it can take it away again.\n"
 
 typedef struct Installed {
         char **arguments; /* the newest first; more than one only while a change is under way or was cut
@@ -21,10 +24,11 @@ typedef struct Installed {
         bool seeded; /* /etc/kernel/cmdline was made by us */
 } Installed;
 
-/* Nothing remembered is no error. -ENOMEM, or what reading gave. */
+/* Nothing remembered is no error. -ENOMEM, -EEXIST where the file is somebody else's, or what reading gave.
+ */
 int installed_load(const char *root, Installed *ret);
 
-/* Removes the file where nothing is left to remember. */
+/* Removes the file where nothing is left to remember, with its directory where that came with it. */
 int installed_save(const char *root, const Installed *i);
 
 /* Makes arguments the newest. "" is not kept. */
@@ -43,9 +47,10 @@ typedef enum TextKind {
 /* The words of text that are ours, and the others, with single blanks between them, as they are written. */
 int edit_split(const char *text, TextKind kind, const Installed *i, char **ret_ours, char **ret_others);
 
-/* text with arguments in place of what is ours, behind the last word, and before a "--". Where exactly these
- * are ours already, or there is nothing to take away, nothing changes. -EBADMSG where that cannot be, as
- * behind a quote that is not closed. */
+/* text with arguments in place of what is ours, behind the last word, and before a "--". An entry without
+ * "options" gets them, and loses them again: with two blanks behind, by which they are known. Where exactly
+ * these are ours already, or there is nothing to take away, nothing changes. -EBADMSG where that cannot be,
+ * as behind a quote that is not closed. */
 int edit_replace(const char *text, TextKind kind, const Installed *i, const char *arguments, char **ret);
 
 /* The next word of *p as it is written, quotes and all; *p moves behind it. Its length; 0 at the end. */

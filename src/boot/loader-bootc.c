@@ -9,6 +9,7 @@
 #define KARGS_DIR "/usr/lib/bootc/kargs.d"
 #define OUR_FILE "90-hugepages-setup.toml"
 #define OUR_PATH KARGS_DIR "/" OUR_FILE
+#define FIRST_LINE "# Written by \"hugepagesctl cmdline --install\".\n"
 
 static bool bootc_detect(const LoaderContext *c) {
         return (root_exists(c->root, "/usr/lib/bootc") || root_exists(c->root, "/usr/bin/bootc")) &&
@@ -37,8 +38,9 @@ static int add_kargs(const char *text, char **words) {
         return 0;
 }
 
-static int read_file(const LoaderContext *c, const char *name, char **words) {
+static int read_file(const LoaderContext *c, const char *name, LoaderArguments *a) {
         _cleanup_free_ char *path = NULL, *text = NULL;
+        bool ours;
         int r;
 
         if (asprintf(&path, KARGS_DIR "/%s", name) < 0)
@@ -46,7 +48,8 @@ static int read_file(const LoaderContext *c, const char *name, char **words) {
         r = root_read_file(c->root, path, CMDLINE_MAX, &text, NULL);
         if (r < 0)
                 return loader_fail(c, r, path, "cannot be read");
-        return add_kargs(text, words);
+        ours = streq(name, OUR_FILE) && startswith(text, FIRST_LINE);
+        return add_kargs(text, ours ? &a->ours : &a->others);
 }
 
 static int bootc_read(const LoaderContext *c, LoaderArguments *ret) {
@@ -57,16 +60,17 @@ static int bootc_read(const LoaderContext *c, LoaderArguments *ret) {
 
         while (r >= 0 && (de = readdir(d)))
                 if (*de->d_name != '.' && endswith(de->d_name, ".toml"))
-                        r = read_file(c, de->d_name, streq(de->d_name, OUR_FILE) ? &a.ours : &a.others);
+                        r = read_file(c, de->d_name, &a);
         if (r < 0 && r != -ENOENT) {
                 loader_arguments_done(&a);
                 return r;
         }
+        a.other_bytes = strlen(a.others); /* what is installed with the image is not known here */
         *ret = a;
         return 0;
 }
 
-static int format_file(const char *arguments, char **ret) {
+static int format_file(const LoaderContext *c, const char *arguments, char **ret) {
         _cleanup_fclose_ FILE *f = NULL;
         const char *start, *separator = "";
         size_t size;
@@ -74,7 +78,10 @@ static int format_file(const char *arguments, char **ret) {
         f = open_memstream(ret, &size);
         if (!f)
                 return -ENOMEM;
-        fputs("# Written by \"hugepagesctl cmdline --install\".\nkargs = [", f);
+        fputs(FIRST_LINE, f);
+        if (loader_makes_directory(c, OUR_PATH))
+                fputs(DIRECTORY_LINE, f);
+        fputs("kargs = [", f);
         for (size_t n; (n = next_word(&arguments, &start)) > 0; separator = ", ")
                 fprintf(f, "%s\"%.*s\"", separator, (int) n, start);
         fputs("]\n", f);
@@ -91,6 +98,9 @@ static int change(const LoaderContext *c, const char *new) {
                 return loader_fail(c, r, OUR_PATH, "cannot be read");
         if (streq_ptr(text, new))
                 return 0;
+        r = loader_check_ours(c, OUR_PATH, FIRST_LINE);
+        if (r < 0)
+                return r;
         if (loader_may_run(c) && root_exists(c->root, "/run/ostree-booted"))
                 return loader_fail(c, -EROFS, OUR_PATH,
                                    "belongs to the image that this system runs from: run "
@@ -98,7 +108,7 @@ static int change(const LoaderContext *c, const char *new) {
         lock = loader_lock(c);
         if (lock < 0)
                 return lock;
-        r = new ? file_replace(c->root, OUR_PATH, new, strlen(new)) : file_remove(c->root, OUR_PATH);
+        r = new ? file_replace(c->root, OUR_PATH, new, strlen(new)) : loader_remove_ours(c, OUR_PATH);
         return r < 0 ? loader_fail(c, r, OUR_PATH, "cannot be changed") : 1;
 }
 
@@ -108,7 +118,7 @@ static int bootc_install(const LoaderContext *c, const char *arguments) {
 
         if (strpbrk(arguments, "\"\\"))
                 return -EINVAL;
-        r = format_file(arguments, &new);
+        r = format_file(c, arguments, &new);
         return r < 0 ? r : change(c, new);
 }
 
@@ -119,6 +129,7 @@ static int bootc_remove(const LoaderContext *c) {
 const Loader loader_bootc = {
         .name = "bootc",
         .where = OUR_PATH,
+        .sought = "/usr/bin/bootc or /usr/lib/bootc, with /ostree or /sysroot/ostree",
         .for_images = true,
         .detect = bootc_detect,
         .read = bootc_read,

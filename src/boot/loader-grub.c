@@ -3,184 +3,57 @@
  * asks hugepagesctl each time. Through GRUB_CMDLINE_LINUX_DEFAULT, which the recovery entries do not get. */
 
 #include "basic/fs.h"
+#include "boot/grub-config.h"
 #include "boot/loader-internal.h"
 
-#define OUR_FILE                                                                                            \
-        "zz-hugepages-setup.cfg" /* behind files that set the variable anew, such as cloud images' */
-#define DEFAULTS_DIR "/etc/default/grub.d"
-#define OUR_PATH DEFAULTS_DIR "/" OUR_FILE
 #define GRUB_CFG "/boot/grub/grub.cfg"
-#define CONFIG_MAX ((size_t) 4 * 1024 * 1024)
+#define GRUB2_CFG "/boot/grub2/grub.cfg"
 
 /* Sourced by a shell under "set -e": commands that may fail are conditions. Ours come first, as the kernel
- * skips what is behind a "--". */
-static const char snippet[] =
-        "# Huge pages on the kernel command line, see hugepagesctl(8).\n"
+ * skips what is behind a "--". What hugepagesctl has to say goes on to the terminal; the answer ends with a
+ * dot where it did not fail. */
+static const char snippet[] = GRUB_OUR_FIRST_LINE
         "# \"hugepagesctl cmdline --remove\" takes this file away.\n"
         "#\n"
         "# grub-mkconfig reads this. What hugepagesctl says then counts; should it\n"
         "# fail, what it said when this file was written. Once hugepagesctl is no\n"
         "# longer installed, nothing is added.\n"
+        "%s"
         "if command -v hugepagesctl >/dev/null 2>&1; then\n"
         "        hugepages_arguments='%s'\n"
-        "        if hugepages_answer=$(hugepagesctl cmdline 2>/dev/null); then\n"
-        "                hugepages_arguments=$hugepages_answer\n"
-        "        fi\n"
+        "        hugepages_answer=$({\n"
+        "                { hugepagesctl cmdline </dev/null 2>&1 >&3 3>&- && echo . >&3; } |\n"
+        "                        while IFS= read -r hugepages_line; do\n"
+        "                                printf '%%s\\n' \"" GRUB_OUR_PATH ": $hugepages_line\" >&2\n"
+        "                        done\n"
+        "        } 3>&1) || :\n"
+        "        case $hugepages_answer in\n"
+        "        *.)\n"
+        "                hugepages_arguments=$(printf '%%s' \"${hugepages_answer%%.}\") || :\n"
+        "                ;;\n"
+        "        *)\n"
+        "                printf '%%s %%s\\n' \"" GRUB_OUR_PATH ": hugepagesctl cmdline failed:\" \\\n"
+        "                        'the arguments of the last installation stay' >&2 || :\n"
+        "                ;;\n"
+        "        esac\n"
         "        if [ -n \"$hugepages_arguments\" ]; then\n"
         "                GRUB_CMDLINE_LINUX_DEFAULT=\"$hugepages_arguments $GRUB_CMDLINE_LINUX_DEFAULT\"\n"
         "        fi\n"
         "        unset hugepages_arguments hugepages_answer\n"
         "fi\n";
 
+static const char *const mkconfig_paths[] = { "/usr/sbin/grub-mkconfig", "/usr/bin/grub-mkconfig", NULL };
+static const char *const mkconfig2_paths[] = { "/usr/sbin/grub2-mkconfig", "/usr/bin/grub2-mkconfig", NULL };
+
 static bool grub_detect(const LoaderContext *c) {
-        static const char *const paths[] = { "/usr/sbin/grub-mkconfig", "/usr/bin/grub-mkconfig", NULL };
-        const char *path = loader_tool(c, paths);
-        _cleanup_free_ char *script = NULL;
+        const char *path = loader_tool(c, mkconfig_paths);
+        _cleanup_free_ char *text = NULL;
 
         if (!path || booted_by_systemd_boot(c->root))
                 return false;
         /* The directory is a distribution's addition. */
-        return root_read_file(c->root, path, CONFIG_MAX, &script, NULL) >= 0 &&
-               strstr(script, "/default/grub.d/");
-}
-
-/* The value of $NAME or ${NAME…} where it is one of ours; *p moves behind it. */
-static const char *expand(const char **p, const char *linux_words, const char *default_words) {
-        bool braces = (*p)[1] == '{';
-        const char *name = *p + 1 + braces;
-        size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-        const char *value;
-
-        if (n == strlen("GRUB_CMDLINE_LINUX") && startswith(name, "GRUB_CMDLINE_LINUX"))
-                value = linux_words;
-        else if (n == strlen("GRUB_CMDLINE_LINUX_DEFAULT") && startswith(name, "GRUB_CMDLINE_LINUX_DEFAULT"))
-                value = default_words;
-        else
-                return NULL;
-        *p = name + n;
-        if (braces) {
-                *p += strcspn(*p, "}\n");
-                *p += **p == '}';
-        }
-        return value;
-}
-
-/* Reads a word of shell as far as an assignment needs it. */
-static int shell_value(const char **p, const char *linux_words, const char *default_words, char **ret) {
-        _cleanup_fclose_ FILE *f = NULL;
-        size_t size;
-        char quote = 0;
-
-        f = open_memstream(ret, &size);
-        if (!f)
-                return -ENOMEM;
-        for (; **p; (*p)++) {
-                const char *value, *start = *p;
-
-                if (quote ? **p == quote : **p == '"' || **p == '\'')
-                        quote = quote ? 0 : **p;
-                else if (!quote && strchr(" \t\n;&|", **p))
-                        break;
-                else if (quote != '\'' && **p == '$' && (value = expand(p, linux_words, default_words))) {
-                        fprintf(f, "%s ", value); /* the blank stands for one in ${NAME:+$NAME } */
-                        (*p)--;
-                } else if (quote != '\'' && *start == '\\' && start[1] &&
-                           (!quote || strchr("$`\"\\\n", start[1]))) {
-                        (*p)++;
-                        if (**p != '\n')
-                                fputc(**p, f);
-                } else
-                        fputc(**p, f);
-        }
-        return 0;
-}
-
-static int read_assignments(const char *text, char **linux_words, char **default_words) {
-        for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
-                const char *v;
-                char **to, *value;
-
-                p += strspn(p, " \t");
-                v = startswith(p, "export ");
-                if (v)
-                        p = v;
-                if ((v = startswith(p, "GRUB_CMDLINE_LINUX=")))
-                        to = linux_words;
-                else if ((v = startswith(p, "GRUB_CMDLINE_LINUX_DEFAULT=")))
-                        to = default_words;
-                else
-                        continue;
-                p = v;
-                if (shell_value(&p, *linux_words, *default_words, &value) < 0)
-                        return -ENOMEM;
-                free(*to);
-                *to = value;
-        }
-        return 0;
-}
-
-static int is_configuration(const struct dirent *de) {
-        return *de->d_name != '.' && endswith(de->d_name, ".cfg") && !streq(de->d_name, OUR_FILE);
-}
-
-static int by_name(const void *a, const void *b) {
-        return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
-/* The names in the order in which a shell expands them. */
-static int list_configuration(const char *root, char ***ret, size_t *ret_n) {
-        _cleanup_closedir_ DIR *d = NULL;
-        struct dirent *de;
-        char **names = NULL;
-        size_t n = 0;
-
-        if (root_opendir(root, DEFAULTS_DIR, &d) >= 0)
-                while ((de = readdir(d)))
-                        if (is_configuration(de) && GROW_ARRAY(names, n) >= 0 &&
-                            (names[n] = strdup(de->d_name)))
-                                n++;
-        if (n > 0)
-                qsort(names, n, sizeof(*names), by_name);
-        *ret = names;
-        *ret_n = n;
-        return 0;
-}
-
-static int read_configuration(const char *root, const char *path, char **linux_words, char **default_words) {
-        _cleanup_free_ char *text = NULL;
-        int r = root_read_file(root, path, CONFIG_MAX, &text, NULL);
-
-        if (r < 0)
-                return r == -ENOENT || r == -ENOTDIR ? 0 : r;
-        return read_assignments(text, linux_words, default_words);
-}
-
-int grub_configured(const char *root, bool only_linux, char **ret) {
-        _cleanup_free_ char *linux_words = strdup(""), *default_words = strdup("");
-        char **names;
-        size_t n;
-        int r;
-
-        if (!linux_words || !default_words)
-                return -ENOMEM;
-        r = read_configuration(root, GRUB_DEFAULTS, &linux_words, &default_words);
-        (void) list_configuration(root, &names, &n);
-        for (size_t i = 0; i < n; i++) {
-                _cleanup_free_ char *path = NULL;
-
-                if (r >= 0)
-                        r = asprintf(&path, DEFAULTS_DIR "/%s", names[i]) < 0
-                                    ? -ENOMEM
-                                    : read_configuration(root, path, &linux_words, &default_words);
-                free(names[i]);
-        }
-        free(names);
-        if (r < 0)
-                return r;
-        return asprintf(ret, "%s%s%s", linux_words, only_linux ? "" : " ", only_linux ? "" : default_words) <
-                               0
-                       ? -ENOMEM
-                       : 0;
+        return root_read_file(c->root, path, GRUB_CONFIG_MAX, &text, NULL) >= 0 &&
+               strstr(text, "/default/grub.d/");
 }
 
 /* Single blanks, no blanks around. */
@@ -199,24 +72,25 @@ static int normalize(const char *words, char **ret) {
         return 0;
 }
 
-/* The words of the first "linux" command of grub.cfg, which is the entry that is booted by default. */
-static int generated_line(const char *root, char **ret) {
+/* The words of the first "linux" command of grub.cfg, which is the entry that is booted by default: the
+ * kernel, and what it gets. "" where there is none. */
+static int generated_line(const char *root, const char *path, char **ret) {
         _cleanup_free_ char *text = NULL;
-        int r = root_read_file(root, GRUB_CFG, CONFIG_MAX, &text, NULL);
+        int r = root_read_file(root, path, GRUB_CONFIG_MAX, &text, NULL);
 
         if (r < 0 && r != -ENOENT)
                 return r;
         for (char *line = text; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+                const char *words;
+
                 line += strspn(line, " \t");
-                if (!startswith(line, "linux\t") && !startswith(line, "linux ") &&
-                    !startswith(line, "linuxefi"))
+                words = startswith(line, "linuxefi") ?: startswith(line, "linux");
+                if (!words || !strchr(" \t", *words))
                         continue;
                 line[strcspn(line, "\n")] = 0;
-                cut_init(line);
-                return (*ret = strdup(line)) ? 0 : -ENOMEM;
+                return normalize(words, ret);
         }
-        *ret = strdup("");
-        return *ret ? 0 : -ENOMEM;
+        return normalize("", ret);
 }
 
 static bool is_our_kind(const char *word, size_t length) {
@@ -270,69 +144,125 @@ static int added(const char *line, const char *others, char **ret) {
 static int cached(const char *root, char **ret) {
         _cleanup_free_ char *text = NULL;
         const char *v;
-        int r = root_read_file(root, OUR_PATH, CONFIG_MAX, &text, NULL);
+        int r = root_read_file(root, GRUB_OUR_PATH, GRUB_CONFIG_MAX, &text, NULL);
 
         if (r < 0 && r != -ENOENT && r != -ENOTDIR)
                 return r;
-        v = text ? strstr(text, "hugepages_arguments='") : NULL;
+        v = text && startswith(text, GRUB_OUR_FIRST_LINE) ? strstr(text, "hugepages_arguments='") : NULL;
         v = v ? strchr(v, '\'') + 1 : "";
         *ret = strndup(v, strcspn(v, "'"));
         return *ret ? 0 : -ENOMEM;
 }
 
-/* Ours are before those of GRUB_CMDLINE_LINUX_DEFAULT, which come last. */
-static int words_behind(const char *root, const char *others, size_t *ret) {
-        _cleanup_free_ char *configured = NULL, *words = NULL;
-        const char *behind;
-        int r = grub_configured(root, true, &configured);
+/* As far as they are the kernel's. */
+static int kernel_words(const char *words, char **ret) {
+        int r = normalize(words, ret);
 
         if (r >= 0)
-                r = normalize(configured, &words);
+                cut_init(*ret);
+        return r;
+}
+
+/* What is before ours and what is behind them, in one line, *ret_before bytes of which are the former. */
+static int join(const GrubWords *w, char **ret, size_t *ret_before) {
+        _cleanup_free_ char *front = NULL, *before = NULL, *behind = NULL;
+        char *line = NULL;
+        int r;
+
+        if (asprintf(&front, "%s %s", w->linux_words, w->before) < 0) {
+                front = NULL;
+                return -ENOMEM;
+        }
+        r = kernel_words(front, &before);
+        if (r >= 0)
+                r = kernel_words(has_word(front, "--", 2) ? "" : w->behind, &behind);
+        if (r >= 0 && asprintf(&line, "%s%s%s", before, *before && *behind ? " " : "", behind) < 0)
+                r = -ENOMEM;
         if (r < 0)
                 return r;
-        behind = startswith(others, words);
-        *ret = behind ? strlen(behind) : 0;
+        *ret = line;
+        *ret_before = strlen(before);
+        return 0;
+}
+
+/* Ours on the line of an entry: not what is behind them, nor, before them, what is others'. */
+static int ours_of_entry(const char *entry, const LoaderArguments *a, char **ret) {
+        size_t before = strlen(a->others) - a->behind;
+        _cleanup_free_ char *line = NULL, *front = strndup(a->others, before);
+        const char *behind = a->others + before, *end;
+        int r = front ? kernel_words(entry, &line) : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        end = *behind == ' ' ? endswith(line, behind) : NULL;
+        if (end)
+                line[end - line] = 0;
+        return added(line, end ? front : a->others, ret);
+}
+
+/* GRUB tells the kernel its name as well, in BOOT_IMAGE=. */
+static size_t bytes_without(const char *entry, const char *ours) {
+        size_t n = *entry ? strlen("BOOT_IMAGE=") + strlen(entry) : 0;
+
+        return *ours ? n - strlen(ours) - 1 : n;
+}
+
+static int read_configured(const LoaderContext *c, bool with_directory, LoaderArguments *a) {
+        GrubWords w = {};
+        size_t before = 0;
+        int r = grub_configured(c, with_directory, &w);
+
+        if (r < 0)
+                return loader_fail(c, r, GRUB_DEFAULTS, "cannot be read");
+        r = join(&w, &a->others, &before);
+        grub_words_done(&w);
+        if (r < 0)
+                return r;
+        a->behind = strlen(a->others) - before;
+        a->others_path = strdup(GRUB_DEFAULTS);
+        return a->others_path ? 0 : -ENOMEM;
+}
+
+static int read_entry(const LoaderContext *c, LoaderArguments *a) {
+        _cleanup_free_ char *entry = NULL, *ours = NULL;
+        int r = generated_line(c->root, GRUB_CFG, &entry);
+
+        if (r < 0)
+                return loader_fail(c, r, GRUB_CFG, "cannot be read");
+        r = ours_of_entry(entry, a, &ours);
+        if (r < 0)
+                return r;
+        a->other_bytes = MAX(bytes_without(entry, ours), strlen(a->others));
+        if (!loader_may_run(c))
+                return cached(c->root, &a->ours);
+        a->ours = TAKE_PTR(ours);
         return 0;
 }
 
 static int grub_read(const LoaderContext *c, LoaderArguments *ret) {
-        _cleanup_free_ char *configured = NULL, *line = NULL;
         LoaderArguments a = {};
-        int r = grub_configured(c->root, false, &configured);
+        int r = read_configured(c, true, &a);
 
-        if (r < 0)
-                return loader_fail(c, r, GRUB_DEFAULTS, "cannot be read");
-        cut_init(configured);
-        r = normalize(configured, &a.others);
         if (r >= 0)
-                r = words_behind(c->root, a.others, &a.behind);
-        if (r >= 0 && !loader_may_run(c))
-                r = cached(c->root, &a.ours);
-        else if (r >= 0) {
-                r = generated_line(c->root, &line);
-                if (r < 0)
-                        r = loader_fail(c, r, GRUB_CFG, "cannot be read");
-                else
-                        r = added(line, a.others, &a.ours);
-        }
-        a.others_path = strdup(GRUB_DEFAULTS);
+                r = read_entry(c, &a);
         if (r < 0)
                 loader_arguments_done(&a);
         *ret = a;
         return r;
 }
 
-static int format_snippet(const char *arguments, char **ret) {
+static int format_snippet(const LoaderContext *c, const char *arguments, char **ret) {
+        const char *directory = loader_makes_directory(c, GRUB_OUR_PATH) ? DIRECTORY_LINE : "";
+
         /* What would end the single quotes, or what GRUB reads as more than a word. */
         if (strpbrk(arguments, "'\"\\$;&|<>{}\n"))
                 return -EINVAL;
-        return asprintf(ret, snippet, arguments) < 0 ? -ENOMEM : 0;
+        return asprintf(ret, snippet, directory, arguments) < 0 ? -ENOMEM : 0;
 }
 
+static const char *const update_paths[] = { "/usr/sbin/update-grub", NULL };
+
 static int regenerate(const LoaderContext *c) {
-        static const char *const update_paths[] = { "/usr/sbin/update-grub", NULL },
-                                 *const mkconfig_paths[] = { "/usr/sbin/grub-mkconfig",
-                                                             "/usr/bin/grub-mkconfig", NULL };
         const char *update = loader_tool(c, update_paths), *mkconfig = loader_tool(c, mkconfig_paths);
 
         if (!loader_may_run(c))
@@ -347,14 +277,17 @@ static int regenerate(const LoaderContext *c) {
 /* new is NULL to take our file away. */
 static int change(const LoaderContext *c, const char *new) {
         Snapshot s = { .root = c->root };
-        int r = snapshot_add(&s, OUR_PATH);
+        int r = loader_check_ours(c, GRUB_OUR_PATH, GRUB_OUR_FIRST_LINE);
 
+        if (r >= 0)
+                r = snapshot_add(&s, GRUB_OUR_PATH);
         if (r >= 0)
                 r = snapshot_add(&s, GRUB_CFG);
         if (r >= 0) {
-                r = new ? file_replace(c->root, OUR_PATH, new, strlen(new)) : file_remove(c->root, OUR_PATH);
+                r = new ? file_replace(c->root, GRUB_OUR_PATH, new, strlen(new))
+                        : loader_remove_ours(c, GRUB_OUR_PATH);
                 if (r < 0)
-                        (void) loader_fail(c, r, OUR_PATH, "cannot be changed");
+                        (void) loader_fail(c, r, GRUB_OUR_PATH, "cannot be changed");
                 else
                         r = regenerate(c);
                 if (r < 0)
@@ -369,10 +302,10 @@ static int is_so(const LoaderContext *c, const char *file, const char *arguments
         _cleanup_free_ char *text = NULL;
         LoaderArguments now = {};
         bool so;
-        int r = root_read_file(c->root, OUR_PATH, CONFIG_MAX, &text, NULL);
+        int r = root_read_file(c->root, GRUB_OUR_PATH, GRUB_CONFIG_MAX, &text, NULL);
 
         if (r < 0 && r != -ENOENT && r != -ENOTDIR)
-                return loader_fail(c, r, OUR_PATH, "cannot be read");
+                return loader_fail(c, r, GRUB_OUR_PATH, "cannot be read");
         r = grub_read(c, &now);
         if (r < 0)
                 return r;
@@ -384,7 +317,7 @@ static int is_so(const LoaderContext *c, const char *file, const char *arguments
 static int grub_install(const LoaderContext *c, const char *arguments) {
         _cleanup_close_ int lock = loader_lock(c);
         _cleanup_free_ char *new = NULL;
-        int r = lock < 0 ? lock : format_snippet(arguments, &new);
+        int r = lock < 0 ? lock : format_snippet(c, arguments, &new);
 
         if (r < 0)
                 return r;
@@ -406,9 +339,68 @@ static int grub_remove(const LoaderContext *c) {
         return r < 0 ? r : r > 0 ? 0 : change(c, NULL);
 }
 
+/* GRUB without the directory: /etc/default/grub is the administrator's, and he changes it himself. */
+
+static bool by_hand_detect(const LoaderContext *c) {
+        return root_exists(c->root, GRUB_DEFAULTS) &&
+               (loader_tool(c, mkconfig_paths) || loader_tool(c, mkconfig2_paths));
+}
+
+static bool is_grub2(const LoaderContext *c) {
+        return !loader_tool(c, mkconfig_paths);
+}
+
+/* What the next boot gets: what is configured as soon as grub.cfg was made from it. */
+static int by_hand_read(const LoaderContext *c, LoaderArguments *ret) {
+        const char *path = is_grub2(c) ? GRUB2_CFG : GRUB_CFG, *arguments;
+        LoaderArguments a = { .ours = strdup("") };
+        _cleanup_free_ char *entry = NULL;
+        int r = a.ours ? read_configured(c, false, &a) : -ENOMEM;
+
+        if (r >= 0)
+                r = generated_line(c->root, path, &entry);
+        if (r >= 0 && *entry) {
+                arguments = entry + strcspn(entry, " ");
+                free(a.others);
+                a.others = NULL;
+                r = kernel_words(arguments, &a.others);
+        }
+        a.behind = 0;
+        if (r >= 0)
+                a.other_bytes = MAX(bytes_without(entry, ""), strlen(a.others));
+        else
+                loader_arguments_done(&a);
+        *ret = a;
+        return r;
+}
+
+static char *by_hand_advice(const LoaderContext *c, const char *arguments) {
+        char *text;
+        int r = asprintf(&text,
+                         "GRUB reads " GRUB_DEFAULTS " alone here: add the line "
+                         "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT %s\" at the end of that "
+                         "file, and run %s",
+                         arguments,
+                         loader_tool(c, update_paths) ? "update-grub"
+                         : is_grub2(c)                ? "grub2-mkconfig -o " GRUB2_CFG
+                                                      : "grub-mkconfig -o " GRUB_CFG);
+
+        return r < 0 ? NULL : text;
+}
+
+const Loader loader_grub_by_hand = {
+        .name = "GRUB",
+        .sought = "grub-mkconfig or grub2-mkconfig, with " GRUB_DEFAULTS,
+        .where = GRUB_DEFAULTS,
+        .detect = by_hand_detect,
+        .read = by_hand_read,
+        .by_hand = by_hand_advice,
+};
+
 const Loader loader_grub = {
         .name = "GRUB",
-        .where = OUR_PATH,
+        .sought = "a grub-mkconfig that reads " GRUB_DEFAULTS_DIR,
+        .where = GRUB_OUR_PATH,
         .tool = "update-grub",
         .detect = grub_detect,
         .read = grub_read,

@@ -2,6 +2,7 @@
 /* Entries of the Boot Loader Specification through grubby(8), as Fedora and its relatives have it. */
 
 #include "basic/fs.h"
+#include "boot/grub-config.h"
 #include "boot/loader-internal.h"
 
 #define ENTRIES_DIR "/boot/loader/entries"
@@ -14,22 +15,40 @@ static bool grubby_detect(const LoaderContext *c) {
                !booted_by_systemd_boot(c->root);
 }
 
-/* "args="…"" of each entry, with the variables that GRUB would put in already in place. */
+/* What is between the quotes of NAME="…"; NULL where line is of another name. Cuts line. */
+static const char *quoted(char *line, const char *name) {
+        const char *v = startswith(line, name);
+        char *end = strrchr(line, '"');
+
+        v = v ? startswith(v, "=\"") : NULL;
+        if (!v || end < v)
+                return NULL;
+        *end = 0;
+        return v;
+}
+
+/* Of each entry "kernel=", which GRUB passes on in BOOT_IMAGE=, "args=" with the variables that GRUB would
+ * put in already in place, and "root=", which is an argument too. */
 static int add_info(const LoaderContext *c, const Installed *installed, Lines *l) {
         _cleanup_free_ char *output = NULL;
+        size_t kernel_bytes = 0;
         char *save = NULL;
         int r = loader_run(c, (const char *const[]){ loader_tool(c, grubby_paths), "--info=ALL", NULL },
                            &output);
 
         for (char *line = r < 0 || !output ? NULL : strtok_r(output, "\n", &save); line && r >= 0;
              line = strtok_r(NULL, "\n", &save)) {
-                const char *v = startswith(line, "args=\"");
-                char *end = strrchr(line, '"');
+                const char *v;
 
-                if (!v || end < v)
-                        continue;
-                *end = 0;
-                r = lines_add(l, v, TEXT_CMDLINE, installed);
+                if ((v = quoted(line, "kernel")))
+                        kernel_bytes = strlen("BOOT_IMAGE= ") + strlen(v);
+                else if ((v = quoted(line, "root")) && l->n > 0)
+                        l->items[l->n - 1].other_bytes += strlen(" root=") + strlen(v);
+                else if ((v = quoted(line, "args"))) {
+                        r = lines_add(l, v, TEXT_CMDLINE, installed);
+                        if (r >= 0)
+                                l->items[l->n - 1].other_bytes += kernel_bytes;
+                }
         }
         return r;
 }
@@ -80,17 +99,19 @@ static int refuse_same_key(const LoaderContext *c, const char *line, const char 
 /* What grubby cannot do without harm to others. */
 static int refuse(const LoaderContext *c, const Lines *l, const Installed *installed,
                   const char *arguments) {
-        _cleanup_free_ char *configured = NULL, *ours = NULL, *others = NULL;
+        _cleanup_free_ char *ours = NULL, *others = NULL;
+        GrubWords configured = {};
         int r = 0;
 
         for (size_t i = 0; i < l->n && r >= 0; i++)
                 r = refuse_same_key(c, l->items[i].others, arguments, ENTRIES_DIR);
         if (r >= 0)
-                r = grub_configured(c->root, true, &configured);
+                r = grub_configured(c, false, &configured);
         if (r >= 0)
-                r = edit_split(configured, TEXT_CMDLINE, installed, &ours, &others);
+                r = edit_split(configured.linux_words, TEXT_CMDLINE, installed, &ours, &others);
         if (r >= 0)
                 r = refuse_same_key(c, others, arguments, GRUB_DEFAULTS);
+        grub_words_done(&configured);
         return r;
 }
 
@@ -192,12 +213,14 @@ static int change(const LoaderContext *c, const Lines *l, const Entries *e, Inst
                   const char *arguments) {
         Snapshot s = { .root = c->root };
         Installed both = {};
-        int r = installed_load(c->root, &both);
+        int r = loader_load_installed(c, &both);
 
         if (r >= 0)
                 r = save_state(c, &s);
         if (r >= 0)
                 r = installed_push(&both, arguments);
+        if (*arguments && !root_exists(c->root, KERNEL_CMDLINE))
+                both.seeded = old->seeded = true; /* grubby makes it */
         if (r >= 0)
                 r = installed_save(c->root, &both);
         if (r >= 0)
@@ -209,6 +232,8 @@ static int change(const LoaderContext *c, const Lines *l, const Entries *e, Inst
                 r = verify(c, e, arguments);
         if (r >= 0)
                 r = installed_set(old, arguments);
+        if (r >= 0 && !*arguments)
+                r = loader_tidy_seeded(c, e, old);
         if (r >= 0)
                 r = installed_save(c->root, old);
         if (r < 0)
@@ -218,12 +243,22 @@ static int change(const LoaderContext *c, const Lines *l, const Entries *e, Inst
         return r < 0 ? r : 1;
 }
 
+/* What is to be done where the lines are as they should be. */
+static int settle(const LoaderContext *c, const Entries *e, Installed *installed, const char *arguments) {
+        int r = *arguments ? 0 : loader_tidy_seeded(c, e, installed),
+            q = installed_set(installed, arguments);
+
+        if (q >= 0)
+                q = installed_save(c->root, installed);
+        return q < 0 ? q : r;
+}
+
 static int grubby_set(const LoaderContext *c, const char *arguments) {
         _cleanup_close_ int lock = loader_lock(c);
         Installed installed = {};
         Entries e = {};
         Lines l = {};
-        int r = lock < 0 ? lock : installed_load(c->root, &installed);
+        int r = lock < 0 ? lock : loader_load_installed(c, &installed);
 
         if (r >= 0)
                 r = entries_find(c->root, &e);
@@ -231,11 +266,9 @@ static int grubby_set(const LoaderContext *c, const char *arguments) {
                 r = collect(c, &installed, &e, &l);
         if (r >= 0 && !*arguments)
                 loader_warn_changed(c, &l, &installed, ENTRIES_DIR);
-        if (r >= 0 && lines_are(&l, arguments) && installed.n <= 1) {
-                r = installed_set(&installed, arguments);
-                if (r >= 0)
-                        r = installed_save(c->root, &installed);
-        } else if (r >= 0) {
+        if (r >= 0 && lines_are(&l, arguments) && installed.n <= 1)
+                r = settle(c, &e, &installed, arguments);
+        else if (r >= 0) {
                 r = *arguments ? refuse(c, &l, &installed, arguments) : 0;
                 if (r >= 0)
                         r = change(c, &l, &e, &installed, arguments);
@@ -252,6 +285,7 @@ static int grubby_remove(const LoaderContext *c) {
 
 const Loader loader_grubby = {
         .name = "grubby",
+        .sought = "grubby, with " ENTRIES_DIR,
         .where = ENTRIES_DIR,
         .detect = grubby_detect,
         .read = grubby_read,

@@ -10,9 +10,9 @@
 
 #define KERNEL_CMDLINE "/etc/kernel/cmdline"
 #define CMDLINE_MAX ((size_t) 64 * 1024)
-#define GRUB_DEFAULTS "/etc/default/grub"
 
-extern const Loader loader_rpm_ostree, loader_bootc, loader_grubby, loader_grub, loader_kernel_install;
+extern const Loader loader_rpm_ostree, loader_bootc, loader_grubby, loader_grub, loader_kernel_install,
+        loader_grub_by_hand;
 
 /* Whether the tools that this machine has may be run: they would look at this machine, not below the root.
  */
@@ -26,6 +26,32 @@ const char *loader_tool(const LoaderContext *c, const char *const *paths);
 
 /* Adds an error about file and gives r back. */
 int loader_fail(const LoaderContext *c, int r, const char *file, const char *what);
+
+/* Whether a file of ours may be written or removed: -EEXIST with an error where one is there that does not
+ * begin with our first line, and so is somebody else's. */
+int loader_check_ours(const LoaderContext *c, const char *path, const char *first_line);
+
+/* The line of our files that says that their directory came with them, and goes with them. */
+#define DIRECTORY_LINE "# Its directory was made for it, and goes with it.\n"
+
+/* Whether a file of ours is to have it: as it is there, else where its directory is not. */
+bool loader_makes_directory(const LoaderContext *c, const char *path);
+
+/* file_remove() of a file of ours, with the directory. */
+int loader_remove_ours(const LoaderContext *c, const char *path);
+
+/* installed_load() and, as an error in c, why it did not. */
+int loader_load_installed(const LoaderContext *c, Installed *ret);
+
+/* Takes /etc/kernel/cmdline away where it was not there before us, as soon as those who would read it get
+ * the same without it. Before the reboot they would find our arguments in /proc/cmdline, and bring them
+ * back. 1 where it is gone. */
+int loader_tidy_seeded(const LoaderContext *c, const Entries *e, Installed *installed);
+
+/* What is taken where there is no /etc/kernel/cmdline, without what is ours in it: the vendor's file, else
+ * the running kernel's words but for those that the boot loader added. Below a root, where no kernel runs,
+ * the words of an entry. */
+int loader_seed(const LoaderContext *c, const Entries *e, const Installed *installed, char **ret);
 
 /* Keeps others who change the boot loader's configuration through us out, until the descriptor is closed. */
 int loader_lock(const LoaderContext *c);
@@ -70,7 +96,3 @@ int loader_edit_file(const LoaderContext *c, const char *path, TextKind kind, co
 /* Warns where what was installed is still there, but changed by hand and so no longer ours to remove. */
 void loader_warn_changed(const LoaderContext *c, const Lines *l, const Installed *installed,
                          const char *file);
-
-/* What a shell that sourced GRUB's own configuration would have in GRUB_CMDLINE_LINUX and, behind it, in
- * GRUB_CMDLINE_LINUX_DEFAULT; the former alone where only_linux. Our file is left out. */
-int grub_configured(const char *root, bool only_linux, char **ret);

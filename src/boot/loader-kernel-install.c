@@ -5,8 +5,6 @@
 #include "basic/fs.h"
 #include "boot/loader-internal.h"
 
-#define VENDOR_CMDLINE "/usr/lib/kernel/cmdline"
-
 static const char *const kernel_install_paths[] = { "/usr/bin/kernel-install", "/bin/kernel-install", NULL };
 
 static bool kernel_install_detect(const LoaderContext *c) {
@@ -29,38 +27,6 @@ static int kernel_install_read(const LoaderContext *c, LoaderArguments *ret) {
         return loader_read_lines(c, collect, KERNEL_CMDLINE, ret);
 }
 
-/* What kernel-install takes where there is no /etc/kernel/cmdline, without what is ours in it: the vendor's
- * file, else the running kernel's words but for those that the boot loader added. Below a root, where no
- * kernel runs, the words of an entry. */
-static int seed(const LoaderContext *c, const Entries *e, const Installed *installed, char **ret) {
-        _cleanup_free_ char *text = NULL, *ours = NULL, *others = NULL, *line = strdup("");
-        const char *p, *start;
-        TextKind kind = TEXT_CMDLINE;
-        int r;
-
-        if (!line)
-                return -ENOMEM;
-        r = root_read_file(c->root, VENDOR_CMDLINE, CMDLINE_MAX, ret, NULL);
-        if (r != -ENOENT)
-                return r;
-        r = root_read_file(c->root, "/proc/cmdline", CMDLINE_MAX, &text, NULL);
-        for (size_t i = 0; r == -ENOENT && i < e->n; i++)
-                if (!e->items[i].is_image) {
-                        kind = TEXT_ENTRY;
-                        r = root_read_file(c->root, e->items[i].path, CMDLINE_MAX, &text, NULL);
-                }
-        if (r >= 0)
-                r = edit_split(text, kind, installed, &ours, &others);
-        if (r < 0)
-                return r;
-        p = others;
-        for (size_t n; (n = next_word(&p, &start)) > 0;)
-                if (!startswith(start, "BOOT_IMAGE=") && !startswith(start, "initrd=") &&
-                    append_word(&line, start, n) < 0)
-                        return -ENOMEM;
-        return asprintf(ret, "%s\n", line) < 0 ? -ENOMEM : 0;
-}
-
 /* Makes /etc/kernel/cmdline where it is not there. */
 static int ensure_cmdline(const LoaderContext *c, const Entries *e, const Installed *installed, Snapshot *s,
                           bool *ret_seeded) {
@@ -69,7 +35,7 @@ static int ensure_cmdline(const LoaderContext *c, const Entries *e, const Instal
 
         if (root_exists(c->root, KERNEL_CMDLINE))
                 return 0;
-        r = seed(c, e, installed, &text);
+        r = loader_seed(c, e, installed, &text);
         if (r < 0)
                 return loader_fail(c, r, KERNEL_CMDLINE,
                                    "is not there, and what it should say is not known");
@@ -80,48 +46,6 @@ static int ensure_cmdline(const LoaderContext *c, const Entries *e, const Instal
                 return loader_fail(c, r, KERNEL_CMDLINE, "cannot be written");
         *ret_seeded = true;
         return 0;
-}
-
-/* Word by word, but for the one that kernel-install adds where it is missing. */
-static bool same_words(const char *a, const char *b) {
-        static const char added[] = "systemd.machine_id=";
-        const char *x, *y;
-
-        for (;;) {
-                size_t n, m;
-
-                while ((n = next_word(&a, &x)) > 0 && startswith(x, added))
-                        ;
-                while ((m = next_word(&b, &y)) > 0 && startswith(y, added))
-                        ;
-                if (n != m || strncmp(x, y, n) != 0)
-                        return false;
-                if (n == 0)
-                        return true;
-        }
-}
-
-/* Takes the file that we made away as soon as kernel-install gets the same without it. Before the reboot it
- * would find our arguments in /proc/cmdline, and bring them back. */
-static int tidy_seeded(const LoaderContext *c, const Entries *e, Installed *installed) {
-        _cleanup_free_ char *text = NULL, *seeded = NULL;
-        Installed none = {};
-        int r;
-
-        if (!installed->seeded)
-                return 0;
-        r = root_read_file(c->root, KERNEL_CMDLINE, CMDLINE_MAX, &text, NULL);
-        if (r == -ENOENT) {
-                installed->seeded = false;
-                return 0;
-        }
-        if (r < 0 || seed(c, e, &none, &seeded) < 0 || !same_words(text, seeded))
-                return 0;
-        r = file_remove(c->root, KERNEL_CMDLINE);
-        if (r < 0)
-                return loader_fail(c, r, KERNEL_CMDLINE, "cannot be removed");
-        installed->seeded = false;
-        return 1;
 }
 
 static bool layout_is_uki(const LoaderContext *c) {
@@ -213,7 +137,7 @@ static int change(const LoaderContext *c, const Entries *e, Installed *old, cons
         Snapshot s = { .root = c->root };
         Installed both = {};
         size_t done = 0;
-        int r = installed_load(c->root, &both);
+        int r = loader_load_installed(c, &both);
 
         if (r >= 0)
                 r = snapshot_add(&s, INSTALLED_PATH);
@@ -230,7 +154,7 @@ static int change(const LoaderContext *c, const Entries *e, Installed *old, cons
         if (r >= 0)
                 r = installed_set(old, arguments);
         if (r >= 0 && !*arguments)
-                r = tidy_seeded(c, e, old);
+                r = loader_tidy_seeded(c, e, old);
         if (r >= 0)
                 r = installed_save(c->root, old);
         if (r < 0) {
@@ -244,7 +168,8 @@ static int change(const LoaderContext *c, const Entries *e, Installed *old, cons
 
 /* What is to be done where the lines are as they should be: not much. */
 static int settle(const LoaderContext *c, const Entries *e, Installed *installed, const char *arguments) {
-        int r = *arguments ? 0 : tidy_seeded(c, e, installed), q = installed_set(installed, arguments);
+        int r = *arguments ? 0 : loader_tidy_seeded(c, e, installed),
+            q = installed_set(installed, arguments);
 
         if (q >= 0)
                 q = installed_save(c->root, installed);
@@ -256,7 +181,7 @@ static int kernel_install_set(const LoaderContext *c, const char *arguments) {
         Installed installed = {};
         Entries e = {};
         Lines l = {};
-        int r = lock < 0 ? lock : installed_load(c->root, &installed);
+        int r = lock < 0 ? lock : loader_load_installed(c, &installed);
 
         if (r >= 0)
                 r = entries_find(c->root, &e);
@@ -284,6 +209,7 @@ static int kernel_install_remove(const LoaderContext *c) {
 
 const Loader loader_kernel_install = {
         .name = "kernel-install",
+        .sought = "entries or images of this system in /efi, /boot or /boot/efi",
         .where = KERNEL_CMDLINE,
         .detect = kernel_install_detect,
         .read = kernel_install_read,

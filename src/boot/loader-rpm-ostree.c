@@ -24,7 +24,7 @@ static int collect(const LoaderContext *c, const Installed *installed, Lines *l)
 static int rpm_ostree_read(const LoaderContext *c, LoaderArguments *ret) {
         Installed installed = {};
         Lines l = {};
-        int r = installed_load(c->root, &installed);
+        int r = loader_load_installed(c, &installed);
 
         if (r >= 0)
                 r = collect(c, &installed, &l);
@@ -98,7 +98,7 @@ static int verify(const LoaderContext *c, const char *arguments) {
 static int change(const LoaderContext *c, const char *ours, Installed *installed, const char *arguments) {
         Snapshot s = { .root = c->root };
         Installed both = {};
-        int r = installed_load(c->root, &both);
+        int r = loader_load_installed(c, &both);
 
         if (r >= 0)
                 r = snapshot_add(&s, INSTALLED_PATH);
@@ -128,7 +128,7 @@ static int rpm_ostree_set(const LoaderContext *c, const char *arguments) {
         _cleanup_close_ int lock = loader_lock(c);
         Installed installed = {};
         Lines l = {};
-        int r = lock < 0 ? lock : installed_load(c->root, &installed);
+        int r = lock < 0 ? lock : loader_load_installed(c, &installed);
 
         if (r >= 0)
                 r = collect(c, &installed, &l);
@@ -151,6 +151,7 @@ static int rpm_ostree_remove(const LoaderContext *c) {
 
 const Loader loader_rpm_ostree = {
         .name = "rpm-ostree",
+        .sought = "/usr/bin/rpm-ostree, with /run/ostree-booted",
         .where = "rpm-ostree kargs",
         .detect = rpm_ostree_detect,
         .read = rpm_ostree_read,

@@ -7,8 +7,11 @@
 #include "basic/fs.h"
 #include "boot/loader-internal.h"
 
+#define OUR_FILE_MAX ((size_t) 4 * 1024 * 1024)
+
 const Loader *const loaders[] = {
-        &loader_rpm_ostree, &loader_bootc, &loader_grubby, &loader_grub, &loader_kernel_install,
+        &loader_rpm_ostree, &loader_bootc,          &loader_grubby,
+        &loader_grub,       &loader_kernel_install, &loader_grub_by_hand,
 };
 const size_t n_loaders = ELEMENTSOF(loaders);
 
@@ -54,18 +57,61 @@ const char *loader_tool(const LoaderContext *c, const char *const *paths) {
         return NULL;
 }
 
-int loader_lock(const LoaderContext *c) {
-        int fd, r = root_mkdir_p(c->root, "/etc/kernel", 0755);
+int loader_check_ours(const LoaderContext *c, const char *path, const char *first_line) {
+        _cleanup_free_ char *text = NULL;
+        int r = root_read_file(c->root, path, OUR_FILE_MAX, &text, NULL);
 
+        if (r == -ENOENT || r == -ENOTDIR)
+                return 0;
         if (r < 0)
-                return loader_fail(c, r, "/etc/kernel", "cannot be made");
-        fd = root_open(c->root, "/etc/kernel", O_RDONLY | O_DIRECTORY);
+                return loader_fail(c, r, path, "cannot be read");
+        if (startswith(text, first_line))
+                return 0;
+        diag_error(
+                c->diagnostics, (Source){ .file = path },
+                "was not written by hugepagesctl, whose name for its own file this is: move it away first");
+        return -EEXIST;
+}
+
+static char *directory_of(const char *path) {
+        return strndup(path, (size_t) (strrchr(path, '/') - path));
+}
+
+bool loader_makes_directory(const LoaderContext *c, const char *path) {
+        _cleanup_free_ char *text = NULL, *directory = directory_of(path);
+
+        if (root_read_file(c->root, path, OUR_FILE_MAX, &text, NULL) >= 0)
+                return strstr(text, DIRECTORY_LINE);
+        return directory && !root_exists(c->root, directory);
+}
+
+int loader_remove_ours(const LoaderContext *c, const char *path) {
+        _cleanup_free_ char *directory = directory_of(path);
+        bool made = root_exists(c->root, path) && loader_makes_directory(c, path);
+        int r = file_remove(c->root, path);
+
+        if (r >= 0 && made && directory)
+                directory_remove(c->root, directory);
+        return r;
+}
+
+int loader_load_installed(const LoaderContext *c, Installed *ret) {
+        int r = installed_load(c->root, ret);
+
+        if (r == -EEXIST)
+                return loader_check_ours(c, INSTALLED_PATH, INSTALLED_FIRST_LINE);
+        return r < 0 ? loader_fail(c, r, INSTALLED_PATH, "cannot be read") : r;
+}
+
+int loader_lock(const LoaderContext *c) {
+        int fd = root_open(c->root, "/etc", O_RDONLY | O_DIRECTORY), r;
+
         if (fd >= 0 && flock(fd, LOCK_EX) < 0) {
                 r = -errno;
                 close(fd);
                 fd = r;
         }
-        return fd < 0 ? loader_fail(c, fd, "/etc/kernel", "cannot be locked") : fd;
+        return fd < 0 ? loader_fail(c, fd, "/etc", "cannot be locked") : fd;
 }
 
 int lines_add(Lines *l, const char *text, TextKind kind, const Installed *installed) {
@@ -76,9 +122,25 @@ int lines_add(Lines *l, const char *text, TextKind kind, const Installed *instal
                 r = edit_split(text, kind, installed, &a.ours, &a.others);
         if (r < 0)
                 return r;
+        a.other_bytes = strlen(a.others);
         cut_init(a.others);
         l->items[l->n++] = a;
         return 0;
+}
+
+/* systemd-boot passes each initrd of an entry on as an argument, "initrd=PATH". */
+static size_t initrd_bytes(const char *text) {
+        size_t n = 0;
+
+        for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+                const char *path;
+
+                line += strspn(line, " \t");
+                path = startswith(line, "initrd");
+                if (path && strchr(" \t", *path))
+                        n += strlen("initrd= ") + strcspn(path + strspn(path, " \t"), " \t\r\n");
+        }
+        return n;
 }
 
 static int add_file(const LoaderContext *c, const char *path, TextKind kind, const Installed *installed,
@@ -88,7 +150,12 @@ static int add_file(const LoaderContext *c, const char *path, TextKind kind, con
 
         if (r == -ENOENT)
                 return r;
-        return r < 0 ? loader_fail(c, r, path, "cannot be read") : lines_add(l, text, kind, installed);
+        if (r < 0)
+                return loader_fail(c, r, path, "cannot be read");
+        r = lines_add(l, text, kind, installed);
+        if (r >= 0 && kind == TEXT_ENTRY)
+                l->items[l->n - 1].other_bytes += initrd_bytes(text);
+        return r;
 }
 
 int lines_add_cmdline(const LoaderContext *c, const Installed *installed, Lines *l) {
@@ -117,7 +184,7 @@ int loader_read_lines(const LoaderContext *c,
         LoaderArguments a = {};
         Entries e = {};
         Lines l = {};
-        int r = installed_load(c->root, &installed);
+        int r = loader_load_installed(c, &installed);
 
         if (r >= 0)
                 r = entries_find(c->root, &e);
@@ -163,6 +230,7 @@ int lines_merge(const Lines *l, const Installed *installed, LoaderArguments *ret
         if (!a.ours || !a.others)
                 goto oom;
         for (size_t i = 0; i < l->n; i++) {
+                a.other_bytes = MAX(a.other_bytes, l->items[i].other_bytes);
                 if (i == 0) { /* as it stands there, even a word that is there twice */
                         free(a.others);
                         a.others = strdup(l->items[0].others);

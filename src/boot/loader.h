@@ -17,6 +17,7 @@ typedef struct LoaderContext {
         void *userdata;
         Diagnostics *diagnostics; /* what went wrong, with the file or the command it is about */
         bool tools_know_root;     /* run() shows its commands nothing but what is below root (tests) */
+        unsigned shell_msec;      /* how long a shell may take for GRUB's configuration; 0: long enough */
 } LoaderContext;
 
 /* The arguments that are ours in what the next boot will get, and those of others. Both are words with
@@ -24,13 +25,16 @@ typedef struct LoaderContext {
 typedef struct LoaderArguments {
         char *ours;
         char *others;
-        size_t behind;     /* how much of others, from its end, stands behind ours */
-        char *others_path; /* where an administrator changes the latter, for messages; NULL where unknown */
+        size_t behind;      /* how much of others, from its end, stands behind ours */
+        char *others_path;  /* where an administrator changes the latter, for messages; NULL where unknown */
+        size_t other_bytes; /* of the line that the kernel will get, all that is not ours: with what the
+                               loader adds by itself, as far as that is known */
 } LoaderArguments;
 
 typedef struct Loader {
-        const char *name;  /* "GRUB", for messages */
-        const char *where; /* the file or command that install() changes, for messages */
+        const char *name;   /* "GRUB", for messages */
+        const char *sought; /* what it is recognized by, for messages; NULL where that is another's row */
+        const char *where;  /* the file or command that install() changes, for messages */
         const char *tool; /* what the boot loader needs before it has what was changed there, and what is not
                              run below a root; NULL: nothing */
         bool for_images;  /* configured where an image is made: in a container as well */
@@ -44,10 +48,13 @@ typedef struct Loader {
         int (*install)(const LoaderContext *c, const char *arguments);
         /* Takes our arguments away. 1, 0 or negative errno, as above. */
         int (*remove)(const LoaderContext *c);
+        /* In place of these two, where only an administrator can: what he is to do so that the next boot has
+         * arguments, one sentence without an end. To be freed by the caller; NULL when out of memory. */
+        char *(*by_hand)(const LoaderContext *c, const char *arguments);
 } Loader;
 
 /* In the order in which they are looked for: what manages the others comes first (rpm-ostree, bootc, grubby,
- * GRUB's own generator, kernel-install). */
+ * GRUB's own generator, kernel-install), and GRUB that only an administrator can change last. */
 extern const Loader *const loaders[];
 extern const size_t n_loaders;
 

@@ -128,11 +128,24 @@ int file_remove(const char *root, const char *path) {
         return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
+void directory_remove(const char *root, const char *path) {
+        const char *name;
+        _cleanup_close_ int dir = open_parent(root, path, &name);
+
+        if (dir >= 0)
+                (void) unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+static char *parent_of(const char *path) {
+        return strndup(path, (size_t) (strrchr(path, '/') - path));
+}
+
 int snapshot_add(Snapshot *s, const char *path) {
+        _cleanup_free_ char *parent = parent_of(path);
         SavedFile f = { .path = strdup(path) };
         int r;
 
-        if (!f.path || GROW_ARRAY(s->files, s->n) < 0) {
+        if (!f.path || !parent || GROW_ARRAY(s->files, s->n) < 0) {
                 free(f.path);
                 return -ENOMEM;
         }
@@ -141,8 +154,18 @@ int snapshot_add(Snapshot *s, const char *path) {
                 free(f.path);
                 return r;
         }
+        f.no_directory = *parent && !root_exists(s->root, parent);
         s->files[s->n++] = f;
         return 0;
+}
+
+static int restore_none(const char *root, const SavedFile *f) {
+        _cleanup_free_ char *parent = parent_of(f->path);
+        int r = root_exists(root, f->path) ? file_remove(root, f->path) : 0;
+
+        if (r >= 0 && f->no_directory && parent)
+                directory_remove(root, parent);
+        return r;
 }
 
 static int restore(const char *root, const SavedFile *f) {
@@ -150,7 +173,7 @@ static int restore(const char *root, const SavedFile *f) {
         size_t size = 0;
 
         if (!f->data)
-                return root_exists(root, f->path) ? file_remove(root, f->path) : 0;
+                return restore_none(root, f);
         if (root_read_file(root, f->path, FILE_MAX, &now, &size) >= 0 && size == f->size &&
             memcmp(now, f->data, size) == 0)
                 return 0;

@@ -14,10 +14,14 @@ int file_replace(const char *root, const char *path, const void *data, size_t si
 /* With what a file_replace() that was killed has left. No file is no error. */
 int file_remove(const char *root, const char *path);
 
+/* Where nothing else is in it. */
+void directory_remove(const char *root, const char *path);
+
 typedef struct SavedFile {
         char *path;
         char *data; /* NULL: there was none */
         size_t size;
+        bool no_directory; /* nor one to be in */
 } SavedFile;
 
 typedef struct Snapshot {

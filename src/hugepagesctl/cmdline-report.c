@@ -60,6 +60,29 @@ static bool one_has_to_go(const Cmdline *c) {
         return false;
 }
 
+void cmdline_print_sought(FILE *f) {
+        for (size_t i = 0; i < n_loaders; i++)
+                if (loaders[i]->sought)
+                        fprintf(f, "looked for %s: %s\n", loaders[i]->name, loaders[i]->sought);
+}
+
+static void print_not_installed(const Cmdline *c) {
+        _cleanup_free_ char *advice = NULL;
+
+        if (!c->loader) {
+                cmdline_print_sought(stdout);
+                print_line(c,
+                           format_text("not installed: no boot loader is known here, add them to the kernel "
+                                       "command line by hand"));
+        } else if (c->loader->by_hand) {
+                advice = c->loader->by_hand(&c->loader_context, c->line);
+                if (!advice)
+                        out_of_memory();
+                print_line(c, format_text("not installed: %s", advice));
+        } else
+                puts("not installed: run hugepagesctl cmdline --install, and reboot");
+}
+
 static void print_state(const Cmdline *c) {
         switch (c->state) {
         case CMDLINE_IN_PLACE:
@@ -69,12 +92,7 @@ static void print_state(const Cmdline *c) {
                 puts("a reboot is needed");
                 break;
         case CMDLINE_NOT_INSTALLED:
-                if (c->loader)
-                        puts("not installed: run hugepagesctl cmdline --install, and reboot");
-                else
-                        print_line(c, format_text(
-                                              "not installed: no boot loader is known here, add them to the "
-                                              "kernel command line by hand"));
+                print_not_installed(c);
                 break;
         case CMDLINE_OUTDATED:
                 puts(*c->line ? "installed, but for other pools: run hugepagesctl cmdline --install, and "

@@ -128,6 +128,7 @@ static int load(Cmdline *c) {
         if (r < 0)
                 return r;
         c->masked = asks_for_nothing(c);
+        c->max_bytes = command_line_max(architecture);
         if (config_load(c->options->root, &c->config, &d) < 0 ||
             host_load(c->options->root, HOST_ALL, &c->host, &d) < 0)
                 out_of_memory();
@@ -305,6 +306,24 @@ static void look_again(Cmdline *c) {
         c->state = decide(c);
 }
 
+/* Of the next boot's line with the arguments; 0 where that is not known, or there are none. */
+static size_t next_bytes(const Cmdline *c) {
+        return cmdline_knows_loader(c) && *c->line ? c->configured.other_bytes + 1 + strlen(c->line) : 0;
+}
+
+static bool is_too_long(const Cmdline *c) {
+        return c->max_bytes > 0 && next_bytes(c) > c->max_bytes;
+}
+
+static void warn_too_long(Cmdline *c) {
+        if (is_too_long(c))
+                diag_warning(
+                        &c->diagnostics, (Source){ .file = c->configured.others_path },
+                        "with these arguments the next boot's kernel command line has %zu bytes, of which "
+                        "the kernel takes %zu",
+                        next_bytes(c), c->max_bytes);
+}
+
 /* What is done. */
 
 static void print_refusal(const Contradiction *x) {
@@ -316,10 +335,24 @@ static void print_refusal(const Contradiction *x) {
                 ctl_error("nothing was changed: %s has %s, against %s", x->where, x->found, x->wanted);
 }
 
+/* What an administrator did by hand counts where it is as it should be. */
+static bool may_change(const Cmdline *c) {
+        _cleanup_free_ char *advice = NULL;
+
+        if (!c->loader->by_hand || comparison_complete(&c->next))
+                return true;
+        advice = c->loader->by_hand(&c->loader_context, c->line);
+        if (!advice)
+                out_of_memory();
+        ctl_error("nothing was changed: %s", advice);
+        return false;
+}
+
 static bool may_install(const Cmdline *c) {
         if (!c->loader) {
                 ctl_error("no boot loader is known here; add this to the kernel command line by hand: %s",
                           c->line);
+                cmdline_print_sought(stderr);
                 return false;
         }
         if (c->diagnostics.n_errors > 0) {
@@ -333,13 +366,21 @@ static bool may_install(const Cmdline *c) {
         }
         for (size_t i = 0; i < c->n_contradictions; i++)
                 print_refusal(&c->contradictions[i]);
-        return c->n_contradictions == 0;
+        if (is_too_long(c))
+                ctl_error("nothing was changed: with these arguments the next boot's kernel command line "
+                          "would "
+                          "have %zu bytes, of which the kernel takes %zu: %s",
+                          next_bytes(c), c->max_bytes, c->line);
+        return c->n_contradictions == 0 && !is_too_long(c) && may_change(c);
 }
 
 static bool may_remove(const Cmdline *c) {
-        if (!c->loader)
+        if (!c->loader) {
                 ctl_error("no boot loader is known here: nothing can have been installed");
-        return c->loader;
+                cmdline_print_sought(stderr);
+        } else if (c->loader->by_hand)
+                ctl_error("%s is changed by hand here: nothing can have been installed", c->loader->where);
+        return c->loader && !c->loader->by_hand;
 }
 
 /* Whether the loader has something else than it should have. */
@@ -349,6 +390,8 @@ static bool differs(const Cmdline *c, const char *line) {
 
 /* 1: changed, 0: it was so already, or negative errno with the reason among the diagnostics. */
 static int change(Cmdline *c, const char *line) {
+        if (c->loader->by_hand)
+                return 0;
         if (c->options->dry_run)
                 return differs(c, line);
         return *line ? c->loader->install(&c->loader_context, line) : c->loader->remove(&c->loader_context);
@@ -447,6 +490,7 @@ static int check_status(const Cmdline *c) {
 /* No word about the loader: its own tools may be what asks. With a failure they keep what they were given at
  * the installation, which a name that is not known must not cost. */
 static int run_print(Cmdline *c) {
+        warn_too_long(c);
         if (c->options->json) {
                 look(c);
                 cmdline_print_json(c, TRISTATE_UNSET);
@@ -460,6 +504,7 @@ static int run_print(Cmdline *c) {
 
 static int run_check(Cmdline *c) {
         look(c);
+        warn_too_long(c);
         if (c->options->json)
                 cmdline_print_json(c, TRISTATE_UNSET);
         else {

@@ -31,9 +31,10 @@ typedef struct Cmdline {
         char *release; /* of the kernel that the arguments are for */
         bool masked;   /* nothing is asked for, whatever the drop-ins say */
         Arguments arguments;
-        char *line;  /* all of them */
-        bool faulty; /* an error may have cost some of them */
-        bool loses;  /* they are less than what is installed */
+        char *line;       /* all of them */
+        size_t max_bytes; /* of a kernel's command line; 0: not known */
+        bool faulty;      /* an error may have cost some of them */
+        bool loses;       /* they are less than what is installed */
 
         LoaderContext loader_context;
         const Loader *loader;       /* NULL: none is known here */
@@ -67,6 +68,9 @@ void cmdline_lint(const Options *o, Diagnostics *d);
  * left from an earlier one, and without what the kernel ignores. To be freed by the caller; NULL where
  * nothing of ours is installed, and so all is somebody else's. */
 char *cmdline_of_others(const Options *o);
+
+/* What would tell each boot loader, a line each. */
+void cmdline_print_sought(FILE *f);
 
 void cmdline_print_json(const Cmdline *c, Tristate changed);
 void cmdline_print_check(const Cmdline *c);

@@ -703,6 +703,19 @@ static void test_command_line_settings(void **state) {
         assert_boot_setting(&s, 4, BOOT_THP_ANON_SIZE, 64 * K, "always", "thp_anon=64K:always");
 }
 
+static void test_length_of_a_command_line(void **state) {
+        assert_int_equal(command_line_max("x86_64"), 2047);
+        assert_int_equal(command_line_max("i686"), 2047);
+        assert_int_equal(command_line_max("aarch64"), 2047);
+        assert_int_equal(command_line_max("armv7l"), 1023);
+        assert_int_equal(command_line_max("ppc64le"), 2047);
+        assert_int_equal(command_line_max("s390x"), 4095);
+        assert_int_equal(command_line_max("riscv64"), 1023);
+        assert_int_equal(command_line_max("loongarch64"), 4095);
+        assert_int_equal(command_line_max("vax"), 0);
+        assert_int_equal(command_line_max(NULL), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_command_line_settings),
@@ -733,6 +746,7 @@ int main(void) {
                 cmocka_unit_test(test_thp_sizes),
                 cmocka_unit_test(test_values),
                 cmocka_unit_test(test_hint),
+                cmocka_unit_test(test_length_of_a_command_line),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

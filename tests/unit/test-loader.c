@@ -1,149 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The boot loaders, each with a fake of its tools (tests/boot/fakes). */
+/* The boot loaders, each with a fake of its tools (tests/boot/fakes); GRUB is in test-grub.c. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/wait.h>
-
-#include <cmocka.h>
-
-#include "boot/edit.h"
-#include "boot/loader.h"
-#include "temp-root.h"
-
-#define OURS "hugepagesz=1G hugepages=0:1,1:2"
-#define NEW "default_hugepagesz=1G hugepagesz=1G hugepages=0:2,1:2"
-#define ID "0123456789abcdef0123456789abcdef"
-#define ENTRY "/boot/loader/entries/" ID "-6.1.0-1.conf"
-#define ENTRY2 "/boot/loader/entries/" ID "-6.1.0-2+3-1.conf"
-
-/* A machine below a temporary root, whose tools are the fakes. */
-typedef struct Bed {
-        char *root;
-        LoaderContext context;
-        Diagnostics diagnostics;
-        unsigned n_runs;
-        const char *fail, *old; /* $FAKE_FAIL, $FAKE_OLD */
-} Bed;
-
-static int run_fake(void *userdata, const char *const *argv, char **ret_output) {
-        Bed *b = userdata;
-        char path[4096], buffer[8192];
-        int fds[2], status;
-        size_t n = 0;
-        pid_t pid;
-
-        b->n_runs++;
-        snprintf(path, sizeof(path), "%s/tests/boot/fakes/%s", getenv("SOURCE_ROOT"),
-                 strrchr(argv[0], '/') + 1);
-        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0) {
-                char search[4096];
-
-                snprintf(search, sizeof(search), "%s/tests/boot/fakes:/usr/bin:/bin", getenv("SOURCE_ROOT"));
-                setenv("PATH", search, 1);
-                setenv("FAKE_ROOT", b->root, 1);
-                setenv("FAKE_FAIL", b->fail ?: "", 1);
-                setenv("FAKE_OLD", b->old ?: "", 1);
-                dup2(fds[1], STDOUT_FILENO);
-                dup2(fds[1], STDERR_FILENO);
-                execv(path, (char *const *) argv);
-                _exit(127);
-        }
-        close(fds[1]);
-        for (ssize_t got;
-             n < sizeof(buffer) - 1 && (got = read(fds[0], buffer + n, sizeof(buffer) - 1 - n)) > 0;)
-                n += (size_t) got;
-        buffer[n] = 0;
-        close(fds[0]);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_true(WIFEXITED(status));
-        if (ret_output) {
-                *ret_output = strdup(buffer);
-                assert_non_null(*ret_output);
-        }
-        return WEXITSTATUS(status);
-}
-
-static Bed *bed_new(void) {
-        Bed *b = calloc(1, sizeof(*b));
-
-        assert_non_null(b);
-        b->root = temp_root_new();
-        b->context = (LoaderContext){
-                .root = b->root,
-                .run = run_fake,
-                .userdata = b,
-                .diagnostics = &b->diagnostics,
-                .tools_know_root = true,
-        };
-        temp_root_write(b->root, "/etc/machine-id", ID "\n");
-        temp_root_write(b->root, "/etc/os-release", "NAME=Fake\nID=\"fake\"\n");
-        return b;
-}
-
-static void bed_free(Bed *b) {
-        diag_done(&b->diagnostics);
-        temp_root_free(b->root);
-        free(b);
-}
-
-DEFINE_CLEANUP(Bed, bed_free)
-#define _cleanup_bed_ _cleanup_(bed_freep)
-
-static void assert_file(const Bed *b, const char *path, const char *expected) {
-        _cleanup_free_ char *text = NULL;
-        int r = root_read_file(b->root, path, 65536, &text, NULL);
-
-        if (!expected) {
-                assert_int_equal(r, -ENOENT);
-                return;
-        }
-        assert_int_equal(r, 0);
-        assert_string_equal(text, expected);
-}
-
-static void assert_loader(const Bed *b, const char *name) {
-        const Loader *l = loader_find(&b->context);
-
-        if (!name)
-                assert_null(l);
-        else {
-                assert_non_null(l);
-                assert_string_equal(l->name, name);
-        }
-}
-
-static void assert_arguments(const Bed *b, const char *ours, const char *others) {
-        LoaderArguments a = {};
-
-        assert_int_equal(loader_find(&b->context)->read(&b->context, &a), 0);
-        assert_string_equal(a.ours, ours);
-        assert_string_equal(a.others, others);
-        loader_arguments_done(&a);
-}
-
-static int install(const Bed *b, const char *arguments) {
-        return loader_find(&b->context)->install(&b->context, arguments);
-}
-
-static int take_away(const Bed *b) {
-        return loader_find(&b->context)->remove(&b->context);
-}
-
-static void assert_message(const Bed *b, const char *part) {
-        for (size_t i = 0; i < b->diagnostics.n; i++) {
-                _cleanup_free_ char *text = diag_format(b->diagnostics.items + i);
-
-                if (text && strstr(text, part))
-                        return;
-        }
-        fail_msg("no message has: %s", part);
-}
+#include "loader-bed.h"
 
 /* Lines. */
 
@@ -167,8 +25,8 @@ static void test_arguments_go_behind_the_last_word(void **state) {
         assert_replaced("dyndbg=\"file a +p\"\n", TEXT_CMDLINE, "", OURS, "dyndbg=\"file a +p\" " OURS "\n");
         assert_replaced("title x\noptions  root=x\nlinux /l\n", TEXT_ENTRY, "", OURS,
                         "title x\noptions  root=x " OURS "\nlinux /l\n");
-        assert_replaced("linux /l\n", TEXT_ENTRY, "", OURS, "linux /l\noptions " OURS "\n");
-        assert_replaced("linux /l", TEXT_ENTRY, "", OURS, "linux /l\noptions " OURS "\n");
+        assert_replaced("linux /l\n", TEXT_ENTRY, "", OURS, "linux /l\noptions  " OURS "\n");
+        assert_replaced("linux /l", TEXT_ENTRY, "", OURS, "linux /l\noptions  " OURS);
         assert_replaced("options\nlinux /l\n", TEXT_ENTRY, "", OURS, "options " OURS "\nlinux /l\n");
         assert_replaced("options a\noptions\tb\nlinux /l\n", TEXT_ENTRY, "", OURS,
                         "options a\noptions\tb " OURS "\nlinux /l\n");
@@ -209,6 +67,34 @@ static void test_what_was_put_there_goes_without_a_trace(void **state) {
                 assert_replaced(with, TEXT_CMDLINE, OURS, "", texts[i]);
         }
         assert_replaced("options " OURS "\n", TEXT_ENTRY, OURS, "", "options\n");
+}
+
+static void test_entry_without_options_has_none_again(void **state) {
+        static const char *const texts[] = {
+                "linux /l\n",
+                "linux /l",
+                "title x\nlinux /l\ninitrd /i\n",
+                "linux /l\noptions\n",
+                "options  \nlinux /l\n",
+                "options \n",
+                "linux /l\noptions",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
+                _cleanup_free_ char *with = NULL, *changed = NULL;
+                Installed none = {}, ours = {};
+
+                assert_int_equal(edit_replace(texts[i], TEXT_ENTRY, &none, OURS, &with), 0);
+                assert_int_equal(installed_push(&ours, OURS), 0);
+                assert_int_equal(edit_replace(with, TEXT_ENTRY, &ours, NEW, &changed), 0);
+                assert_replaced(with, TEXT_ENTRY, OURS, "", texts[i]);
+                assert_replaced(changed, TEXT_ENTRY, NEW, "", texts[i]);
+                installed_done(&ours);
+        }
+        /* Somebody has put a word there, or a line behind. */
+        assert_replaced("linux /l\noptions  " OURS " a\n", TEXT_ENTRY, OURS, "", "linux /l\noptions  a\n");
+        assert_replaced("options  " OURS "\nlinux /l\n", TEXT_ENTRY, OURS, "", "linux /l\n");
+        assert_replaced("options a\noptions  " OURS "\n", TEXT_ENTRY, OURS, NEW, "options a " NEW "\n");
 }
 
 static void test_only_what_is_ours_is_replaced(void **state) {
@@ -291,187 +177,21 @@ static void test_what_is_installed_is_remembered(void **state) {
         installed_done(&in);
 }
 
-/* GRUB. */
+/* What all of them share. */
 
-#define GRUB_FILE "/etc/default/grub.d/zz-hugepages-setup.cfg"
-#define GRUB_CFG "/boot/grub/grub.cfg"
-#define GRUB_CFG_WITH(arguments)                                                                            \
-        "\tlinux\t/vmlinuz root=UUID=1 ro nosmt console=ttyS0 " arguments " quiet splash\n"                 \
-        "\tlinux\t/vmlinuz root=UUID=1 ro single nosmt console=ttyS0\n"
-#define GRUB_CFG_PLAIN                                                                                      \
-        "\tlinux\t/vmlinuz root=UUID=1 ro nosmt console=ttyS0 quiet splash\n"                               \
-        "\tlinux\t/vmlinuz root=UUID=1 ro single nosmt console=ttyS0\n"
-
-static Bed *grub_new(void) {
-        Bed *b = bed_new();
-
-        temp_root_write(b->root, "/usr/sbin/grub-mkconfig",
-                        "for x in ${sysconfdir}/default/grub.d/*.cfg ; do\n");
-        temp_root_write(b->root, "/usr/sbin/update-grub", "");
-        temp_root_write(b->root, "/etc/default/grub",
-                        "# GRUB_CMDLINE_LINUX=\"comment\"\nGRUB_TIMEOUT=5\n"
-                        "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\nGRUB_CMDLINE_LINUX=nosmt\n");
-        temp_root_write(
-                b->root, "/etc/default/grub.d/50-cloud.cfg",
-                "export GRUB_CMDLINE_LINUX=\"${GRUB_CMDLINE_LINUX:+$GRUB_CMDLINE_LINUX }console=ttyS0\"\n"
-                "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT\"' splash'\n");
-        temp_root_write(b->root, "/etc/default/grub.d/README", "GRUB_CMDLINE_LINUX=wrong\n");
-        temp_root_write(b->root, GRUB_CFG, GRUB_CFG_PLAIN);
-        return b;
+/* None of what we make. */
+static void assert_nothing_remains(const Bed *b) {
+        assert_file(b, INSTALLED_PATH, NULL);
+        assert_file(b, "/etc/kernel/cmdline", NULL);
+        assert_false(root_exists(b->root, "/etc/kernel"));
 }
 
-static void answer(const Bed *b, const char *arguments) {
-        temp_root_write(b->root, "/answer", arguments);
-}
+static void assert_other_bytes(const Bed *b, size_t expected) {
+        LoaderArguments a = {};
 
-static void assert_runs(Bed *b, unsigned n) {
-        assert_int_equal(b->n_runs, n);
-        b->n_runs = 0;
-}
-
-static void test_grub_is_told_once_and_forgets(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-
-        assert_loader(b, "GRUB");
-        answer(b, OURS "\n");
-        assert_arguments(b, "", "nosmt console=ttyS0 quiet splash");
-        assert_int_equal(install(b, OURS), 1);
-        assert_runs(b, 1);
-        assert_file(b, GRUB_CFG, GRUB_CFG_WITH(OURS));
-        assert_arguments(b, OURS, "nosmt console=ttyS0 quiet splash");
-        assert_int_equal(install(b, OURS), 0);
-        assert_runs(b, 0);
-        answer(b, NEW "\n");
-        assert_int_equal(install(b, NEW), 1);
-        assert_file(b, GRUB_CFG, GRUB_CFG_WITH(NEW));
-        assert_int_equal(take_away(b), 1);
-        assert_runs(b, 2);
-        assert_file(b, GRUB_FILE, NULL);
-        assert_file(b, GRUB_CFG,
-                    "\tlinux\t/vmlinuz root=UUID=1 ro nosmt console=ttyS0 quiet splash\n"
-                    "\tlinux\t/vmlinuz root=UUID=1 ro single nosmt console=ttyS0\n");
-        assert_int_equal(take_away(b), 0);
-        assert_runs(b, 0);
-        assert_int_equal(b->diagnostics.n, 0);
-}
-
-static int update_grub(Bed *b) {
-        return run_fake(b, (const char *const[]){ "/usr/sbin/update-grub", NULL }, NULL);
-}
-
-static void test_grub_asks_at_each_update(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-        _cleanup_free_ char *path = NULL;
-
-        answer(b, OURS "\n");
-        assert_int_equal(install(b, OURS), 1);
-        answer(b, NEW "\n"); /* the drop-ins were changed */
-        assert_int_equal(update_grub(b), 0);
-        assert_file(b, GRUB_CFG, GRUB_CFG_WITH(NEW));
-        answer(b, ""); /* they ask for nothing any more */
-        assert_int_equal(update_grub(b), 0);
-        assert_file(b, GRUB_CFG, GRUB_CFG_PLAIN);
-        assert_true(asprintf(&path, "%s/answer", b->root) > 0);
-        assert_int_equal(unlink(path), 0); /* hugepagesctl fails: what it said before */
-        assert_int_equal(update_grub(b), 0);
-        assert_file(b, GRUB_CFG, GRUB_CFG_WITH(OURS));
-}
-
-static void test_grub_that_fails_keeps_the_old_state(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-        _cleanup_free_ char *before = NULL;
-
-        b->fail = "1";
-        answer(b, OURS "\n");
-        assert_int_equal(install(b, OURS), -EIO);
-        assert_file(b, GRUB_FILE, NULL);
-        assert_file(b, GRUB_CFG, GRUB_CFG_PLAIN);
-        assert_message(b, "/usr/sbin/update-grub: failed with exit status 1");
-        b->fail = NULL;
-        assert_int_equal(install(b, OURS), 1);
-        assert_int_equal(root_read_file(b->root, GRUB_FILE, 65536, &before, NULL), 0);
-        b->fail = "1";
-        assert_int_equal(install(b, NEW), -EIO);
-        assert_file(b, GRUB_FILE, before);
-        assert_int_equal(take_away(b), -EIO);
-        assert_file(b, GRUB_FILE, before);
-        assert_file(b, GRUB_CFG, GRUB_CFG_WITH(OURS));
-}
-
-static void test_grub_words_of_the_administrator_are_his(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-
-        temp_root_write(
-                b->root, "/etc/default/grub.d/60-own.cfg",
-                "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT hugepagesz=2M hugepages=4\"\n");
-        answer(b, "hugepagesz=1G hugepages=4\n");
-        assert_int_equal(install(b, "hugepagesz=1G hugepages=4"), 1);
-        assert_arguments(b, "hugepagesz=1G hugepages=4",
-                         "nosmt console=ttyS0 quiet splash hugepagesz=2M hugepages=4");
-}
-
-static void test_grub_that_loses_them_is_told(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-
-        temp_root_write(b->root, "/etc/default/grub.d/zzz.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=lost\n");
-        answer(b, OURS "\n");
-        assert_int_equal(install(b, OURS), 1);
-        assert_message(b, "/boot/grub/grub.cfg: has not got the arguments");
-        assert_arguments(b, "", "nosmt console=ttyS0 lost");
-}
-
-static void test_grub_words_for_init_do_not_hide_ours(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-
-        temp_root_write(b->root, "/etc/default/grub.d/60-own.cfg",
-                        "GRUB_CMDLINE_LINUX_DEFAULT='quiet -- x'\n");
-        answer(b, OURS "\n");
-        assert_int_equal(install(b, OURS), 1);
-        assert_arguments(b, OURS, "nosmt console=ttyS0 quiet");
-        assert_int_equal(install(b, OURS), 0);
-}
-
-/* How a semicolon has to be written for GRUB: in double quotes the shell keeps the backslash. */
-static void test_grub_keeps_a_backslash_apart(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-
-        temp_root_write(b->root, "/etc/default/grub.d/60-own.cfg",
-                        "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet thp_anon=16K:always\\;1M:never\"\n");
-        answer(b, OURS "\n");
-        assert_int_equal(install(b, OURS), 1);
-        assert_arguments(b, OURS, "nosmt console=ttyS0 quiet thp_anon=16K:always\\;1M:never");
-        assert_int_equal(install(b, OURS), 0);
-        assert_int_equal(take_away(b), 1);
-        assert_int_equal(take_away(b), 0);
-}
-
-static void test_grub_takes_no_shell(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-
-        assert_int_equal(install(b, "a=';reboot'"), -EINVAL);
-        assert_int_equal(install(b, "thp_anon=64K:always;128K:inherit"), -EINVAL);
-        assert_file(b, GRUB_FILE, NULL);
-}
-
-static void test_below_a_root_no_tool_is_run(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-
-        b->context.tools_know_root = false;
-        assert_int_equal(install(b, OURS), 1);
-        assert_arguments(b, OURS, "nosmt console=ttyS0 quiet splash");
-        assert_int_equal(install(b, OURS), 0);
-        assert_int_equal(take_away(b), 1);
-        assert_file(b, GRUB_FILE, NULL);
-        assert_file(b, GRUB_CFG, GRUB_CFG_PLAIN);
-        assert_runs(b, 0);
-}
-
-static void test_grub_without_the_directory_is_not_ours(void **state) {
-        _cleanup_bed_ Bed *b = bed_new();
-
-        temp_root_write(b->root, "/usr/sbin/grub-mkconfig", ". ${sysconfdir}/default/grub\n");
-        temp_root_write(b->root, GRUB_CFG, "");
-        assert_loader(b, NULL);
+        assert_int_equal(loader_find(&b->context)->read(&b->context, &a), 0);
+        assert_int_equal(a.other_bytes, expected);
+        loader_arguments_done(&a);
 }
 
 /* kernel-install. */
@@ -526,10 +246,10 @@ static void test_kernel_install_gets_a_seeded_file_and_loses_it(void **state) {
         assert_entries(b, NEW);
         /* Not booted with them: the file can go at once. */
         assert_int_equal(take_away(b), 1);
-        assert_file(b, CMDLINE, NULL);
-        assert_file(b, INSTALLED_PATH, NULL);
+        assert_nothing_remains(b);
         assert_entries(b, "");
         assert_int_equal(take_away(b), 0);
+        assert_nothing_remains(b);
         assert_runs(b, 0);
         assert_int_equal(b->diagnostics.n, 0);
 }
@@ -549,6 +269,51 @@ static void assert_next_kernel(Bed *b, const char *line) {
                              "/6.1.0-3/linux\n",
                              line) > 0);
         assert_file(b, "/boot/loader/entries/" ID "-6.1.0-3.conf", expected);
+}
+
+/* Where the directory was there, it stays. */
+static void test_kernel_install_keeps_a_directory(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        temp_root_write(b->root, "/etc/kernel/.keep", "");
+        assert_int_equal(remove_below(b, "/etc/kernel/.keep"), 0);
+        assert_int_equal(install(b, OURS), 1);
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, CMDLINE, NULL);
+        assert_true(root_exists(b->root, "/etc/kernel"));
+}
+
+static void test_kernel_install_that_fails_leaves_no_directory(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        temp_root_write(b->root, "/boot/loader/entries/.#" ID "-6.1.0-2+3-1.conf.hugepages/x", "");
+        assert_true(install(b, OURS) < 0);
+        assert_nothing_remains(b);
+}
+
+static void test_kernel_install_leaves_somebody_elses_memory_alone(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        temp_root_write(b->root, INSTALLED_PATH, "arguments " OURS "\n");
+        assert_int_equal(install(b, OURS), -EEXIST);
+        assert_int_equal(take_away(b), -EEXIST);
+        assert_file(b, INSTALLED_PATH, "arguments " OURS "\n");
+        assert_entries(b, "");
+        assert_message(b, INSTALLED_PATH ": was not written by hugepagesctl");
+}
+
+/* The longest entry counts, with the initrd that systemd-boot names to the kernel, and what is for init. */
+static void test_kernel_install_line_is_measured(void **state) {
+        static const char others[] = "root=UUID=1 initrd=/i/1 initrd=/i/2 -- single";
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        assert_other_bytes(b, strlen("root=UUID=1 rw quiet systemd.machine_id=" ID));
+        temp_root_write(b->root, ENTRY, "linux /l\noptions x\n");
+        temp_root_write(b->root, ENTRY2,
+                        "linux /l\ninitrd /i/1\ninitrd\t/i/2\noptions root=UUID=1 -- single\n");
+        assert_other_bytes(b, strlen(others));
+        assert_int_equal(install(b, OURS), 1);
+        assert_other_bytes(b, strlen(others));
 }
 
 static void test_kernel_install_keeps_the_file_until_the_reboot(void **state) {
@@ -751,8 +516,37 @@ static void test_grubby_is_told_once_and_forgets(void **state) {
         assert_file(b, ENTRY, "title x\nlinux /vmlinuz-1\noptions root=UUID=1 ro rhgb\n");
         assert_file(b, ENTRY2, "title y\nlinux /vmlinuz-2\noptions root=UUID=1 ro own=1\n");
         assert_file(b, "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"rhgb\"\n");
-        assert_file(b, INSTALLED_PATH, NULL);
+        assert_nothing_remains(b);
         assert_int_equal(b->diagnostics.n, 0);
+}
+
+static void test_grubby_file_goes_after_the_reboot(void **state) {
+        _cleanup_bed_ Bed *b = grubby_new();
+
+        temp_root_write(b->root, "/proc/cmdline",
+                        "BOOT_IMAGE=(hd0)/vmlinuz-1 root=UUID=1 ro rhgb " OURS "\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, CMDLINE, "root=UUID=1 ro rhgb\n");
+        assert_int_equal(take_away(b), 0);
+        temp_root_write(b->root, "/proc/cmdline", "BOOT_IMAGE=(hd0)/vmlinuz-1 root=UUID=1 ro rhgb\n");
+        assert_int_equal(take_away(b), 1);
+        assert_nothing_remains(b);
+        /* What was there before stays. */
+        temp_root_write(b->root, CMDLINE, "root=UUID=1 ro rhgb\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_int_equal(take_away(b), 1);
+        assert_file(b, CMDLINE, "root=UUID=1 ro rhgb\n");
+}
+
+static void test_grubby_line_is_measured(void **state) {
+        static const char others[] = "BOOT_IMAGE=/vmlinuz-1 root=UUID=1 ro rhgb";
+        _cleanup_bed_ Bed *b = grubby_new();
+
+        assert_int_equal(remove_below(b, ENTRY2), 0);
+        assert_other_bytes(b, strlen(others));
+        assert_int_equal(install(b, OURS), 1);
+        assert_other_bytes(b, strlen(others));
 }
 
 static void test_grubby_several_sizes_keep_their_order(void **state) {
@@ -764,7 +558,7 @@ static void test_grubby_several_sizes_keep_their_order(void **state) {
         assert_int_equal(install(b, "hugepagesz=2M hugepages=4"), 1);
         assert_arguments(b, "hugepagesz=2M hugepages=4", "ro rhgb own=1 root=UUID=1");
         assert_int_equal(take_away(b), 1);
-        assert_arguments(b, "", "ro rhgb own=1 root=UUID=1");
+        assert_arguments(b, "", "ro rhgb own=1");
 }
 
 static void test_grubby_would_take_others_arguments_of_the_same_name(void **state) {
@@ -858,7 +652,7 @@ static void test_rpm_ostree_is_told_once_and_forgets(void **state) {
         assert_file(b, "/kargs", "root=UUID=1 rw hugepagesz=2M hugepages=4 " NEW "\n");
         assert_int_equal(take_away(b), 1);
         assert_file(b, "/kargs", "root=UUID=1 rw hugepagesz=2M hugepages=4\n");
-        assert_file(b, INSTALLED_PATH, NULL);
+        assert_nothing_remains(b);
         assert_int_equal(b->diagnostics.n, 0);
 }
 
@@ -911,6 +705,29 @@ static void test_bootc_image_gets_a_file(void **state) {
         assert_runs(b, 0);
 }
 
+static void test_bootc_directory_goes_where_it_came_with_the_file(void **state) {
+        static const char own[] = "# the vendor's\nkargs = [\"nosmt\"]\n";
+        _cleanup_bed_ Bed *b = bed_new();
+
+        b->context.tools_know_root = false;
+        temp_root_write(b->root, "/sysroot/ostree/x", "");
+        temp_root_write(b->root, "/usr/lib/bootc/x", "");
+        assert_int_equal(install(b, OURS), 1);
+        assert_int_equal(install(b, NEW), 1);
+        assert_file(b, KARGS,
+                    "# Written by \"hugepagesctl cmdline --install\".\n"
+                    "# Its directory was made for it, and goes with it.\n"
+                    "kargs = [\"default_hugepagesz=1G\", \"hugepagesz=1G\", \"hugepages=0:2,1:2\"]\n");
+        assert_int_equal(take_away(b), 1);
+        assert_false(root_exists(b->root, "/usr/lib/bootc/kargs.d"));
+        temp_root_write(b->root, KARGS, own);
+        assert_arguments(b, "", "nosmt");
+        assert_int_equal(install(b, OURS), -EEXIST);
+        assert_int_equal(take_away(b), -EEXIST);
+        assert_file(b, KARGS, own);
+        assert_message(b, KARGS ": was not written by hugepagesctl");
+}
+
 static void test_bootc_system_that_runs_is_its_images(void **state) {
         _cleanup_bed_ Bed *b = bed_new();
 
@@ -929,8 +746,9 @@ static void test_systemd_boot_says_that_it_boots(void **state) {
         static const char info[] = "\6\0\0\0s\0y\0s\0t\0e\0m\0d\0-\0b\0o\0o\0t\0 \0002\0005\0002";
         static const char path[] =
                 "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
-        _cleanup_bed_ Bed *b = grub_new();
+        _cleanup_bed_ Bed *b = bed_new();
 
+        temp_root_write(b->root, "/usr/sbin/grub-mkconfig", "default/grub ${sysconfdir}/default/grub.d/");
         temp_root_write(b->root, "/usr/bin/kernel-install", "");
         assert_loader(b, "GRUB");
         temp_root_write(b->root, ENTRY, "linux /l\noptions root=x\n");
@@ -954,21 +772,16 @@ int main(void) {
                 cmocka_unit_test(test_arguments_go_behind_the_last_word),
                 cmocka_unit_test(test_arguments_go_before_what_is_for_init),
                 cmocka_unit_test(test_what_was_put_there_goes_without_a_trace),
+                cmocka_unit_test(test_entry_without_options_has_none_again),
                 cmocka_unit_test(test_only_what_is_ours_is_replaced),
                 cmocka_unit_test(test_a_change_that_was_cut_short_is_known_either_way),
                 cmocka_unit_test(test_what_both_lists_have_is_taken_once),
                 cmocka_unit_test(test_what_is_installed_is_remembered),
-                cmocka_unit_test(test_grub_is_told_once_and_forgets),
-                cmocka_unit_test(test_grub_asks_at_each_update),
-                cmocka_unit_test(test_grub_that_fails_keeps_the_old_state),
-                cmocka_unit_test(test_grub_words_of_the_administrator_are_his),
-                cmocka_unit_test(test_grub_that_loses_them_is_told),
-                cmocka_unit_test(test_grub_words_for_init_do_not_hide_ours),
-                cmocka_unit_test(test_grub_keeps_a_backslash_apart),
-                cmocka_unit_test(test_grub_takes_no_shell),
-                cmocka_unit_test(test_below_a_root_no_tool_is_run),
-                cmocka_unit_test(test_grub_without_the_directory_is_not_ours),
                 cmocka_unit_test(test_kernel_install_gets_a_seeded_file_and_loses_it),
+                cmocka_unit_test(test_kernel_install_keeps_a_directory),
+                cmocka_unit_test(test_kernel_install_that_fails_leaves_no_directory),
+                cmocka_unit_test(test_kernel_install_leaves_somebody_elses_memory_alone),
+                cmocka_unit_test(test_kernel_install_line_is_measured),
                 cmocka_unit_test(test_kernel_install_keeps_the_file_until_the_reboot),
                 cmocka_unit_test(test_kernel_install_file_of_the_administrator_stays_byte_for_byte),
                 cmocka_unit_test(test_kernel_install_arguments_changed_by_hand_are_left_alone),
@@ -982,6 +795,8 @@ int main(void) {
                 cmocka_unit_test(test_unified_image_that_fails_takes_all_back),
                 cmocka_unit_test(test_unified_images_of_others_are_named),
                 cmocka_unit_test(test_grubby_is_told_once_and_forgets),
+                cmocka_unit_test(test_grubby_file_goes_after_the_reboot),
+                cmocka_unit_test(test_grubby_line_is_measured),
                 cmocka_unit_test(test_grubby_several_sizes_keep_their_order),
                 cmocka_unit_test(test_grubby_would_take_others_arguments_of_the_same_name),
                 cmocka_unit_test(test_grubby_that_fails_keeps_the_old_state),
@@ -992,6 +807,7 @@ int main(void) {
                 cmocka_unit_test(test_rpm_ostree_that_fails_keeps_the_old_state),
                 cmocka_unit_test(test_rpm_ostree_that_changes_the_order_is_refused),
                 cmocka_unit_test(test_bootc_image_gets_a_file),
+                cmocka_unit_test(test_bootc_directory_goes_where_it_came_with_the_file),
                 cmocka_unit_test(test_bootc_system_that_runs_is_its_images),
                 cmocka_unit_test(test_systemd_boot_says_that_it_boots),
                 cmocka_unit_test(test_nothing_is_known_of_an_empty_machine),

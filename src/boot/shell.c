@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Scripts of others, evaluated. */
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "boot/shell.h"
+
+#define SHELL "/bin/sh"
+#define INSIDE "HUGEPAGES_IN_SHELL"
+#define ARGUMENTS_MAX 1024
+#define FIRST_FREE_FD (SHELL_OUTPUT_FD + 1)
+
+/* A configuration is read, and reading changes nothing: in a copy of the mount namespace all is read-only.
+ * Without the privilege, or on kernels before 5.12, it stays at what the script is trusted with anyhow: it
+ * is what the boot loader's own tools run. */
+static void make_file_systems_read_only(void) {
+#ifdef SYS_mount_setattr
+        struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE };
+
+        if (unshare(CLONE_NEWNS) >= 0)
+                (void) syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof(attr));
+#endif
+}
+
+/* In the child: only what is safe after a fork. */
+static void run(const char *const *argv, int output, pid_t parent) {
+        static const char *const environment[] = {
+                "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                "HOME=/root",
+                "LC_ALL=C",
+                INSIDE "=1",
+                NULL,
+        };
+        int null = open("/dev/null", O_RDWR);
+
+        if (null < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setsid() < 0 ||
+            chdir("/") < 0)
+                _exit(126);
+        make_file_systems_read_only();
+        if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 ||
+            dup2(output, SHELL_OUTPUT_FD) < 0)
+                _exit(126);
+        if (null > SHELL_OUTPUT_FD)
+                close(null);
+        execve(argv[0], (char *const *) argv, (char *const *) environment);
+        _exit(127);
+}
+
+static int64_t now_msec(void) {
+        struct timespec t;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &t);
+        return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Until the other end is closed. 1 with more in the buffer, 0 at the end. */
+static int read_some(int fd, int64_t deadline, char *buffer, size_t size, size_t *n) {
+        struct pollfd p = { .fd = fd, .events = POLLIN };
+        int64_t left = deadline - now_msec();
+        int r = left <= 0 ? 0 : poll(&p, 1, (int) left);
+        ssize_t got;
+
+        if (r < 0)
+                return errno == EINTR ? 1 : -errno;
+        if (r == 0)
+                return -ETIMEDOUT;
+        got = read(fd, buffer + *n, size - *n);
+        if (got < 0)
+                return errno == EINTR ? 1 : -errno;
+        *n += (size_t) got;
+        if (*n == size)
+                return -EFBIG;
+        return got > 0;
+}
+
+/* The output is closed as a rule when the script ends, and it may close it before. The script stays a
+ * zombie, so that its number is nobody else's. */
+static int wait_for(pid_t pid, int64_t deadline) {
+        static const struct timespec pause = { .tv_nsec = 2 * 1000 * 1000 };
+
+        for (;;) {
+                siginfo_t info = {};
+
+                if (waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno != EINTR)
+                        return -errno;
+                if (info.si_pid == pid)
+                        return info.si_code == CLD_EXITED && info.si_status == 0 ? 0 : -EIO;
+                if (now_msec() >= deadline)
+                        return -ETIMEDOUT;
+                (void) nanosleep(&pause, NULL);
+        }
+}
+
+static int collect(pid_t pid, int fd, unsigned msec, char *buffer, size_t max, size_t *ret_size) {
+        int64_t deadline = now_msec() + msec;
+        int r;
+
+        *ret_size = 0;
+        while ((r = read_some(fd, deadline, buffer, max, ret_size)) > 0)
+                ;
+        if (r >= 0)
+                r = wait_for(pid, deadline);
+        (void) kill(-pid, SIGKILL); /* also what a script that has ended left */
+        (void) kill(pid, SIGKILL);  /* should it not have come to a session of its own */
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+                ;
+        return r;
+}
+
+/* Beyond the descriptors that the child gets. */
+static int make_pipe(int fds[2]) {
+        _cleanup_close_ int in = -1, out = -1;
+        int low[2];
+
+        if (pipe2(low, O_CLOEXEC) < 0)
+                return -errno;
+        in = low[0];
+        out = low[1];
+        fds[0] = fcntl(in, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+        if (fds[0] < 0)
+                return -errno;
+        fds[1] = fcntl(out, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+        if (fds[1] < 0) {
+                close(fds[0]);
+                return -ENFILE;
+        }
+        return 0;
+}
+
+static int evaluate(const char *const *argv, unsigned msec, size_t max, char **ret, size_t *ret_size) {
+        _cleanup_free_ char *buffer = malloc(max + 1);
+        int fds[2] = { -1, -1 }, r;
+        pid_t pid, parent = getpid();
+
+        if (!buffer)
+                return -ENOMEM;
+        r = make_pipe(fds);
+        if (r < 0)
+                return r;
+        pid = fork();
+        if (pid == 0)
+                run(argv, fds[1], parent);
+        r = pid < 0 ? -errno : 0;
+        close(fds[1]);
+        if (r >= 0)
+                r = collect(pid, fds[0], msec, buffer, max, ret_size);
+        close(fds[0]);
+        if (r < 0)
+                return r;
+        buffer[*ret_size] = 0;
+        *ret = TAKE_PTR(buffer);
+        return 0;
+}
+
+int shell_evaluate(const char *script, const char *const *arguments, unsigned msec, size_t max, char **ret,
+                   size_t *ret_size) {
+        const char *argv[ARGUMENTS_MAX + 5] = { SHELL, "-c", script, "grub-mkconfig" };
+        size_t n = 0;
+
+        if (getenv(INSIDE))
+                return -EDEADLK;
+        if (access(SHELL, X_OK) < 0)
+                return -ENOENT;
+        for (; arguments[n]; n++) {
+                if (n == ARGUMENTS_MAX)
+                        return -E2BIG;
+                argv[4 + n] = arguments[n];
+        }
+        return evaluate(argv, msec, max, ret, ret_size);
+}
