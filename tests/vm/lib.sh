@@ -30,6 +30,15 @@ vm_prune() {
                 tail -n +"$((count + 1))" | cut -d ' ' -f 2- | while read -r entry; do rm -rf "$entry"; done
 }
 
+# Prints the mirror that this machine's apt is set up with; asked for every release, as it may hold more than ours.
+vm_mirror() {
+        local uri
+        # shellcheck disable=SC2016 # apt-get's own variables
+        uri=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+                awk '$1 == "Debian" && $2 == "Debian" { print $3; exit }')
+        printf '%s\n' "${uri:-http://deb.debian.org/debian}"
+}
+
 # Copies the tree TREE onto the ext4 image DISK, which nobody has mounted; no loop device is needed.
 vm_add_files() {
         local disk=$1 tree=$2 commands errors
@@ -74,19 +83,29 @@ vm_build_initrd() {
 # least two. Software emulation, as a nested KVM cannot be relied upon. vm_machine may name another board (q35):
 # on the default one the first node's memory is least broken. vm_initrd may name another initrd than the image's.
 # Without the string instructions, which are emulated byte by byte: the kernel clears its pages with them.
-# With vm_own_loader set, what is on the disk boots, with the command line that is there.
+# With vm_own_loader set, what is on the disk boots, with the command line that is there. vm_arch may be arm64: a
+# board with one serial port, where one of virtio is the second.
 vm_make_command() {
         local image=$1 disk=$2 memory=$3 nodes=$4 cmdline=$5 i
-        local cpus=$((nodes < 2 ? 2 : nodes)) bus=pci.0
-        [ "${vm_machine:-pc}" = pc ] || bus=pcie.0
+        local cpus=$((nodes < 2 ? 2 : nodes)) bus=pcie.0 console=ttyS0
+        case ${vm_arch:-amd64} in
+        amd64)
+                [ "${vm_machine:-pc}" != pc ] || bus=pci.0
+                vm_command=(qemu-system-x86_64 -cpu 'max,erms=off,fsrm=off' -machine "${vm_machine:-pc}")
+                ;;
+        arm64)
+                console=ttyAMA0
+                vm_command=(qemu-system-aarch64 -cpu 'max,pauth-impdef=on' -machine 'virt,gic-version=3')
+                ;;
+        esac
         # shellcheck disable=SC2054 # commas belong to QEMU
-        vm_command=(qemu-system-x86_64 -accel 'tcg,thread=multi' -cpu max,erms=off,fsrm=off -machine "${vm_machine:-pc}" -m "$memory"
+        vm_command+=(-accel 'tcg,thread=multi' -m "$memory"
                 -smp "$cpus,sockets=$cpus" -nodefaults -display none -no-reboot
                 -drive "file=$disk,if=none,id=root,format=raw,cache=unsafe"
                 -device virtio-blk-pci,drive=root,bus="$bus")
         [ -n "${vm_own_loader:-}" ] || vm_command+=(
                 -kernel "$image/vmlinuz" -initrd "${vm_initrd:-$image/initrd.img}"
-                -append "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=no $vm_journal $cmdline")
+                -append "root=/dev/vda rw console=$console quiet systemd.show_status=no $vm_journal $cmdline")
         for ((i = 0; i < nodes; i++)); do
                 vm_command+=(-object "memory-backend-ram,id=m$i,size=$((memory / nodes))M"
                         -numa "node,nodeid=$i,cpus=$i,memdev=m$i")
@@ -100,9 +119,13 @@ vm_boot() (
         local timeout=$1 directory=$2 pid deadline
         : >"$directory/console"
         : >"$directory/results"
+        local second=(-serial "file:$directory/results")
+        # shellcheck disable=SC2054 # commas belong to QEMU
+        [ "${vm_arch:-amd64}" = amd64 ] || second=(-chardev "file,id=results,path=$directory/results"
+                -device virtio-serial-pci -device virtserialport,chardev=results)
         # Should this shell be killed, the machine still ends.
-        timeout "$((timeout + 10))" "${vm_command[@]}" -serial "file:$directory/console" \
-                -serial "file:$directory/results" </dev/null >"$directory/qemu" 2>&1 &
+        timeout "$((timeout + 10))" "${vm_command[@]}" -serial "file:$directory/console" "${second[@]}" \
+                </dev/null >"$directory/qemu" 2>&1 &
         pid=$!
         trap 'kill "$pid" 2>/dev/null' EXIT
         deadline=$((SECONDS + timeout))
