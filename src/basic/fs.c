@@ -125,6 +125,19 @@ int root_read_file(const char *root, const char *path, size_t max, char **ret, s
         return 0;
 }
 
+int root_read_text(const char *root, const char *path, size_t max, char **ret) {
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0;
+        int r = root_read_file(root, path, max, &text, &size);
+
+        if (r < 0)
+                return r;
+        if (strlen(text) != size)
+                return -EILSEQ;
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
 int root_read_line(const char *root, const char *path, char **ret) {
         int r = root_read_file(root, path, 64 * 1024, ret, NULL);
 

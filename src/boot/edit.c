@@ -8,6 +8,8 @@
 #include "boot/snapshot.h"
 
 #define INSTALLED_MAX ((size_t) 64 * 1024)
+/* file_replace()'s */
+#define INSTALLED_TEMPORARY INSTALLED_DIRECTORY "/.#cmdline.hugepages-setup.hugepages"
 #define DIRECTORY_LINE "directory\n"
 #define OWN_OPTIONS "options  "
 
@@ -73,6 +75,16 @@ bool has_word(const char *line, const char *word, size_t length) {
         return false;
 }
 
+/* What reads these files joins their lines: the quote would take what is on the next ones in, and ours with
+ * it. */
+static bool is_quote_open(const char *word, size_t length) {
+        bool open = false;
+
+        for (size_t i = 0; i < length; i++)
+                open ^= word[i] == '"';
+        return open;
+}
+
 static int add_words(Words *w, TextKind kind, const char *text, const char *from, const char *end) {
         while (from < end) {
                 const char *start;
@@ -86,10 +98,13 @@ static int add_words(Words *w, TextKind kind, const char *text, const char *from
                 w->spans[w->n++] = (Span){ .start = start, .length = l };
                 if (ended)
                         continue;
+                if (is_quote_open(start, l))
+                        return -EBADMSG;
                 if (!ends) {
                         w->n_arguments++;
                         w->insert = (size_t) (start - text) + l;
                         w->prefix = " ";
+                        w->suffix = "";
                 } else if (w->n == 1 && kind == TEXT_CMDLINE) {
                         w->insert = (size_t) (start - text);
                         w->prefix = "";
@@ -123,6 +138,8 @@ static Words no_words(const char *text, TextKind kind) {
                 w.suffix = *last ? "" : "\n";
         } else if (last[strspn(last, " \t")] == '#')
                 w.prefix = "\n";
+        else if (!*last && *text)
+                w.suffix = "\n"; /* a line of its own, which cut_own_line() takes away */
         return w;
 }
 
@@ -256,14 +273,27 @@ int edit_split(const char *text, TextKind kind, const Installed *i, char **ret_o
         return r;
 }
 
+static bool is_blank(char c) {
+        return c == ' ' || c == '\t';
+}
+
+/* What is before end on its line. */
+static bool only_blanks(const char *start, const char *end, bool otherwise) {
+        for (; end > start; end--)
+                if (!is_blank(end[-1]))
+                        return end[-1] == '\n';
+        return otherwise;
+}
+
 /* A word goes with the one blank that was put before it, or, at the start of a line, with the one behind.
- * at: what is before is gone already. */
-static void widen(const char *text, size_t at, const Span *s, size_t *ret_from, size_t *ret_to) {
+ * at: what is before is gone already; first: and nothing but blanks is left of it on the line. */
+static void widen(const char *text, size_t at, bool first, const Span *s, size_t *ret_from, size_t *ret_to) {
         size_t from = (size_t) (s->start - text), to = from + s->length;
 
-        if (from > at && strchr(" \t", text[from - 1]))
+        first = only_blanks(text + at, s->start, first);
+        if (!first && from > at && is_blank(text[from - 1]))
                 from--;
-        else if (text[to] == ' ' || text[to] == '\t')
+        else if (is_blank(text[to]))
                 to++;
         *ret_from = from;
         *ret_to = to;
@@ -281,7 +311,7 @@ static char *cut_ours(const char *text, Words *w) {
 
                 if (!w->spans[i].ours)
                         continue;
-                widen(text, at, w->spans + i, &from, &to);
+                widen(text, at, only_blanks(result, out, true), w->spans + i, &from, &to);
                 out = mempcpy(out, text + at, from - at);
                 if (w->insert >= from)
                         insert -= MIN(w->insert, to) - from;
@@ -292,15 +322,20 @@ static char *cut_ours(const char *text, Words *w) {
         return result;
 }
 
-/* text without a line of options that is all ours, as insert() makes it where there is none; NULL where
- * there is no such line. */
-static char *cut_own_line(const char *text, const Words *w) {
+/* text without a line that is all ours, as insert() makes it where there are no words; NULL where there is
+ * no such line. */
+static char *cut_own_line(const char *text, TextKind kind, const Words *w) {
+        const char *key = kind == TEXT_ENTRY ? OWN_OPTIONS : "";
+
         for (size_t i = 0; i < w->n; i++) {
-                const char *line = w->spans[i].start - strlen(OWN_OPTIONS), *end;
-                size_t from, k;
+                size_t at = (size_t) (w->spans[i].start - text), from, k;
+                const char *line, *end;
                 char *result;
 
-                if (line < text || !startswith(line, OWN_OPTIONS) || (line > text && line[-1] != '\n'))
+                if (at < strlen(key) || !w->spans[i].ours)
+                        continue;
+                line = text + at - strlen(key);
+                if (!startswith(line, key) || (line > text && line[-1] != '\n'))
                         continue;
                 end = line + strcspn(line, "\n");
                 for (k = i; k < w->n && w->spans[k].start < end && w->spans[k].ours; k++)
@@ -335,8 +370,8 @@ static int verify(const char *result, TextKind kind, const char *arguments, cons
 static int insert(const Words *w, const char *rest, const char *arguments, char **ret) {
         const char *after = rest + w->insert;
         /* At the start of a line nothing needs to be kept apart. */
-        bool first = streq(w->prefix, " ") && (w->insert == 0 || after[-1] == '\n');
         bool last = !*after || strchr(" \t\r\n", *after);
+        bool first = streq(w->prefix, " ") && (w->insert == 0 || after[-1] == '\n' || is_blank(after[-1]));
 
         if (!*arguments)
                 return (*ret = strdup(rest)) ? 0 : -ENOMEM;
@@ -351,8 +386,8 @@ int edit_replace(const char *text, TextKind kind, const Installed *i, const char
         Words w = {};
         int r = split(text, kind, i, &w, &ours, &others);
 
-        if (r >= 0 && kind == TEXT_ENTRY && !streq(ours, arguments))
-                without = cut_own_line(text, &w);
+        if (r >= 0 && !streq(ours, arguments))
+                without = cut_own_line(text, kind, &w);
         if (without) {
                 free(w.spans);
                 text = without;
@@ -408,7 +443,7 @@ int installed_load(const char *root, Installed *ret) {
         int r;
 
         *ret = in;
-        r = root_read_file(root, INSTALLED_PATH, INSTALLED_MAX, &text, NULL);
+        r = root_read_text(root, INSTALLED_PATH, INSTALLED_MAX, &text);
         if (r == -ENOENT)
                 return 0;
         if (r < 0)
@@ -432,17 +467,19 @@ int installed_load(const char *root, Installed *ret) {
         return 0;
 }
 
-/* Whether the directory is there for the file alone. */
+/* Whether the directory is there for the file alone; one of us that was killed may have got as far as the
+ * file's temporary one. */
 static bool has_made_directory(const char *root) {
         _cleanup_free_ char *text = NULL;
 
-        if (root_read_file(root, INSTALLED_PATH, INSTALLED_MAX, &text, NULL) >= 0)
+        if (root_read_text(root, INSTALLED_PATH, INSTALLED_MAX, &text) >= 0 ||
+            root_read_text(root, INSTALLED_TEMPORARY, INSTALLED_MAX, &text) >= 0)
                 return strstr(text, "\n" DIRECTORY_LINE);
         return !root_exists(root, INSTALLED_DIRECTORY);
 }
 
 static int forget(const char *root) {
-        bool made = root_exists(root, INSTALLED_PATH) && has_made_directory(root);
+        bool made = root_exists(root, INSTALLED_DIRECTORY) && has_made_directory(root);
         int r = file_remove(root, INSTALLED_PATH);
 
         if (r >= 0 && made)

@@ -49,8 +49,8 @@ static void find_tokens(const char *root, Tokens *t) {
         }
         if (root_read_line(root, "/etc/machine-id", &id) >= 0 && !streq(id, "uninitialized"))
                 add_token(t, id);
-        if (root_read_file(root, "/etc/os-release", ENTRY_MAX, &os_release, NULL) >= 0 ||
-            root_read_file(root, "/usr/lib/os-release", ENTRY_MAX, &os_release, NULL) >= 0) {
+        if (root_read_text(root, "/etc/os-release", ENTRY_MAX, &os_release) >= 0 ||
+            root_read_text(root, "/usr/lib/os-release", ENTRY_MAX, &os_release) >= 0) {
                 add_token_of_os_release(t, os_release, "IMAGE_ID=");
                 add_token_of_os_release(t, os_release, "ID=");
         }
@@ -73,8 +73,10 @@ static char *version_of(const char *file, const char *token, const char *suffix)
 static bool boots_linux(const char *root, const char *path) {
         _cleanup_free_ char *text = NULL;
 
-        if (root_read_file(root, path, ENTRY_MAX, &text, NULL) < 0)
-                return false;
+        int r = root_read_text(root, path, ENTRY_MAX, &text);
+
+        if (r < 0) /* what cannot be understood is refused by name when it is read */
+                return r == -EILSEQ;
         for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
                 const char *v = startswith(line, "linux");
 
@@ -163,6 +165,8 @@ static int add_token_entries(const char *root, Entries *e, const char *token) {
                 r = add_directory(root, e, entries, token, false);
                 if (r >= 0)
                         r = add_directory(root, e, images, token, true);
+                if (r < 0)
+                        e->unread = places[i];
         }
         return r;
 }
@@ -177,7 +181,10 @@ int entries_find(const char *root, Entries *ret) {
                 r = add_token_entries(root, &e, t.names[i]);
         tokens_done(&t);
         if (r < 0) {
+                const char *unread = e.unread;
+
                 entries_done(&e);
+                *ret = (Entries){ .unread = unread };
                 return r;
         }
         if (e.n > 0)

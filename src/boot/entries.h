@@ -15,6 +15,7 @@ typedef struct Entry {
 typedef struct Entries {
         Entry *items;
         size_t n;
+        const char *unread; /* the place that could not be read, where that was the error */
 } Entries;
 
 /* By the first token that has any: /etc/kernel/entry-token, else the machine's ID, IMAGE_ID= and ID= of

@@ -29,7 +29,10 @@ static const char script[] =
         "export pkgdatadir TEXTDOMAIN TEXTDOMAINDIR\n"
         "for x do\n"
         "        case $x in\n"
-        "        " MARK_FILE ") GRUB_CMDLINE_LINUX_DEFAULT=\"" MARK " $GRUB_CMDLINE_LINUX_DEFAULT\" ;;\n"
+        "        " MARK_FILE ")\n"
+        "                if (" GRUB_OUR_ASSIGNMENTS ") 2>/dev/null; then\n"
+        "                        GRUB_CMDLINE_LINUX_DEFAULT=\"" MARK " $GRUB_CMDLINE_LINUX_DEFAULT\"\n"
+        "                fi ;;\n"
         "        *) if [ -e \"$x\" ]; then . \"$x\" 3>&-; fi ;;\n"
         "        esac\n"
         "done\n"
@@ -204,10 +207,13 @@ static unsigned count_lines(const char *from, const char *to) {
 static int read_file(Reader *r, const char *path) {
         _cleanup_free_ char *text = NULL;
         const char *counted;
-        int q = root_read_file(r->c->root, path, GRUB_CONFIG_MAX, &text, NULL);
+        int q = root_read_text(r->c->root, path, GRUB_CONFIG_MAX, &text);
 
+        if (q == -EILSEQ)
+                note(r->c, (Source){ .file = path },
+                     "was not read, as there is a NUL byte in it: what it says is not known");
         if (q < 0)
-                return q == -ENOENT || q == -ENOTDIR ? 0 : q;
+                return q == -ENOENT || q == -ENOTDIR || q == -EILSEQ ? 0 : q;
         r->path = path;
         r->line = 1;
         counted = text;
@@ -332,8 +338,9 @@ static int list_names(const char *root, Files *ret) {
 static bool is_somebody_elses(const char *root) {
         _cleanup_free_ char *text = NULL;
 
-        return root_read_file(root, GRUB_OUR_PATH, GRUB_CONFIG_MAX, &text, NULL) >= 0 &&
-               !startswith(text, GRUB_OUR_FIRST_LINE);
+        int r = root_read_text(root, GRUB_OUR_PATH, GRUB_CONFIG_MAX, &text);
+
+        return r == -EILSEQ || (r >= 0 && !startswith(text, GRUB_OUR_FIRST_LINE));
 }
 
 static int list_directory(const char *root, Files *ret) {
@@ -387,23 +394,85 @@ static int split(char *linux_words, const char *default_words, GrubWords *ret) {
         return 0;
 }
 
+/* All files, with our place among them. */
+static int list_files(const LoaderContext *c, bool with_directory, Files *ret) {
+        int r = files_add(ret, "", GRUB_DEFAULTS);
+
+        if (r < 0)
+                return r;
+        return with_directory ? list_directory(c->root, ret) : files_add(ret, "", MARK_FILE);
+}
+
+static int words_of_files(const LoaderContext *c, const Files *files, char **ret_linux, char **ret_default) {
+        int r = -EAGAIN;
+
+        if (loader_may_run(c)) {
+                r = evaluate_files(c, files, ret_linux, ret_default);
+                if (r < 0)
+                        note_not_run(c, r);
+        }
+        return r < 0 ? read_files(c, files, ret_linux, ret_default) : 0;
+}
+
 int grub_configured(const LoaderContext *c, bool with_directory, GrubWords *ret) {
         _cleanup_free_ char *default_words = NULL;
         char *linux_words = NULL;
         Files files = {};
-        int r = files_add(&files, "", GRUB_DEFAULTS), q = -EAGAIN;
+        int r = list_files(c, with_directory, &files);
 
-        if (r >= 0 && with_directory)
-                r = list_directory(c->root, &files);
-        else if (r >= 0)
-                r = files_add(&files, "", MARK_FILE);
-        if (r >= 0 && loader_may_run(c)) {
-                q = evaluate_files(c, &files, &linux_words, &default_words);
-                if (q < 0)
-                        note_not_run(c, q);
-        }
-        if (r >= 0 && q < 0)
-                r = read_files(c, &files, &linux_words, &default_words);
+        if (r >= 0)
+                r = words_of_files(c, &files, &linux_words, &default_words);
         files_done(&files);
         return r < 0 ? r : split(linux_words, default_words, ret);
+}
+
+/* Whether what our file sets is still there after the first n files. */
+static bool is_kept(const LoaderContext *c, const Files *files, size_t n) {
+        _cleanup_free_ char *linux_words = NULL, *default_words = NULL;
+        Files first = { .paths = files->paths, .n = n };
+
+        if (words_of_files(c, &first, &linux_words, &default_words) < 0)
+                return true;
+        return linux_words[find_mark(linux_words)] || default_words[find_mark(default_words)];
+}
+
+/* Whether a "--" ends the kernel's words before ours. */
+static bool are_for_init(const LoaderContext *c, const Files *files) {
+        _cleanup_free_ char *linux_words = NULL, *default_words = NULL;
+
+        if (words_of_files(c, files, &linux_words, &default_words) < 0)
+                return false;
+        if (has_word(linux_words, "--", 2))
+                return true;
+        default_words[find_mark(default_words)] = 0;
+        return has_word(default_words, "--", 2);
+}
+
+static char *find_taker(const LoaderContext *c, const Files *files, char **ret_file) {
+        bool seen = false;
+
+        for (size_t i = 0; i < files->n; i++) {
+                bool ours = streq(files->paths[i], MARK_FILE);
+
+                seen |= ours;
+                if (!seen || is_kept(c, files, i + 1))
+                        continue;
+                *ret_file = strdup(ours ? GRUB_OUR_PATH : files->paths[i]);
+                return strdup(ours ? "GRUB_CMDLINE_LINUX_DEFAULT or another variable of it is readonly"
+                                   : "sets GRUB_CMDLINE_LINUX_DEFAULT anew, which takes the arguments away");
+        }
+        if (!are_for_init(c, files))
+                return NULL;
+        *ret_file = strdup(GRUB_DEFAULTS);
+        return strdup("the arguments would stand behind a \"--\", where they are for init");
+}
+
+char *grub_find_taker(const LoaderContext *c, char **ret_file) {
+        Files files = {};
+        char *taker = NULL;
+
+        if (list_files(c, true, &files) >= 0)
+                taker = find_taker(c, &files, ret_file);
+        files_done(&files);
+        return taker;
 }

@@ -45,7 +45,7 @@ static int read_file(const LoaderContext *c, const char *name, LoaderArguments *
 
         if (asprintf(&path, KARGS_DIR "/%s", name) < 0)
                 return -ENOMEM;
-        r = root_read_file(c->root, path, CMDLINE_MAX, &text, NULL);
+        r = root_read_text(c->root, path, CMDLINE_MAX, &text);
         if (r < 0)
                 return loader_fail(c, r, path, "cannot be read");
         ours = streq(name, OUR_FILE) && startswith(text, FIRST_LINE);
@@ -92,7 +92,7 @@ static int format_file(const LoaderContext *c, const char *arguments, char **ret
 static int change(const LoaderContext *c, const char *new) {
         _cleanup_close_ int lock = -1;
         _cleanup_free_ char *text = NULL;
-        int r = root_read_file(c->root, OUR_PATH, CMDLINE_MAX, &text, NULL);
+        int r = root_read_text(c->root, OUR_PATH, CMDLINE_MAX, &text);
 
         if (r < 0 && r != -ENOENT)
                 return loader_fail(c, r, OUR_PATH, "cannot be read");

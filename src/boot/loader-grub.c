@@ -19,7 +19,11 @@ static const char snippet[] = GRUB_OUR_FIRST_LINE
         "# fail, what it said when this file was written. Once hugepagesctl is no\n"
         "# longer installed, nothing is added.\n"
         "%s"
-        "if command -v hugepagesctl >/dev/null 2>&1; then\n"
+        "if ! command -v hugepagesctl >/dev/null 2>&1; then\n"
+        "        :\n"
+        "elif ! (" GRUB_OUR_ASSIGNMENTS ") 2>/dev/null; then\n"
+        "        printf '%%s\\n' \"" GRUB_OUR_PATH ": a variable is readonly: nothing is added\" >&2 || :\n"
+        "else\n"
         "        hugepages_arguments='%s'\n"
         "        hugepages_answer=$({\n"
         "                { hugepagesctl cmdline </dev/null 2>&1 >&3 3>&- && echo . >&3; } |\n"
@@ -52,7 +56,7 @@ static bool grub_detect(const LoaderContext *c) {
         if (!path || booted_by_systemd_boot(c->root))
                 return false;
         /* The directory is a distribution's addition. */
-        return root_read_file(c->root, path, GRUB_CONFIG_MAX, &text, NULL) >= 0 &&
+        return root_read_text(c->root, path, GRUB_CONFIG_MAX, &text) >= 0 &&
                strstr(text, "/default/grub.d/");
 }
 
@@ -76,7 +80,7 @@ static int normalize(const char *words, char **ret) {
  * kernel, and what it gets. "" where there is none. */
 static int generated_line(const char *root, const char *path, char **ret) {
         _cleanup_free_ char *text = NULL;
-        int r = root_read_file(root, path, GRUB_CONFIG_MAX, &text, NULL);
+        int r = root_read_text(root, path, GRUB_CONFIG_MAX, &text);
 
         if (r < 0 && r != -ENOENT)
                 return r;
@@ -115,6 +119,15 @@ static bool is_our_kind(const char *word, size_t length) {
         return false;
 }
 
+/* A configuration that has GRUB_CMDLINE_LINUX_DEFAULT in GRUB_CMDLINE_LINUX too has all twice. */
+static void take_once(char *words) {
+        size_t half = strlen(words) / 2;
+
+        if (words[half] == ' ' && strncmp(words, words + half + 1, half) == 0 &&
+            strlen(words + half + 1) == half)
+                words[half] = 0;
+}
+
 /* What our file has added to the entries: nothing else that is configured has. */
 static int added(const char *line, const char *others, char **ret) {
         _cleanup_free_ char *left = strdup(others), *ours = strdup("");
@@ -136,18 +149,19 @@ static int added(const char *line, const char *others, char **ret) {
                 if (!theirs && append_word(&ours, start, n) < 0)
                         return -ENOMEM;
         }
+        take_once(ours);
         *ret = TAKE_PTR(ours);
         return 0;
 }
 
 /* What our file says should hugepagesctl say nothing; below a root that is what is known. */
-static int cached(const char *root, char **ret) {
+static int cached(const LoaderContext *c, char **ret) {
         _cleanup_free_ char *text = NULL;
         const char *v;
-        int r = root_read_file(root, GRUB_OUR_PATH, GRUB_CONFIG_MAX, &text, NULL);
+        int r = root_read_text(c->root, GRUB_OUR_PATH, GRUB_CONFIG_MAX, &text);
 
         if (r < 0 && r != -ENOENT && r != -ENOTDIR)
-                return r;
+                return loader_fail(c, r, GRUB_OUR_PATH, "cannot be read");
         v = text && startswith(text, GRUB_OUR_FIRST_LINE) ? strstr(text, "hugepages_arguments='") : NULL;
         v = v ? strchr(v, '\'') + 1 : "";
         *ret = strndup(v, strcspn(v, "'"));
@@ -234,7 +248,7 @@ static int read_entry(const LoaderContext *c, LoaderArguments *a) {
                 return r;
         a->other_bytes = MAX(bytes_without(entry, ours), strlen(a->others));
         if (!loader_may_run(c))
-                return cached(c->root, &a->ours);
+                return cached(c, &a->ours);
         a->ours = TAKE_PTR(ours);
         return 0;
 }
@@ -274,8 +288,47 @@ static int regenerate(const LoaderContext *c) {
         return loader_fail(c, -ENOENT, "grub-mkconfig", "cannot be run");
 }
 
-/* new is NULL to take our file away. */
-static int change(const LoaderContext *c, const char *new) {
+/* Whether our file is as it should be, and what GRUB will boot too. */
+static int is_so(const LoaderContext *c, const char *file, const char *arguments) {
+        _cleanup_free_ char *text = NULL;
+        LoaderArguments now = {};
+        bool so;
+        int r = root_read_text(c->root, GRUB_OUR_PATH, GRUB_CONFIG_MAX, &text);
+
+        if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+                return loader_fail(c, r, GRUB_OUR_PATH, "cannot be read");
+        r = grub_read(c, &now);
+        if (r < 0)
+                return r;
+        so = streq_ptr(text, file) && streq(now.ours, arguments);
+        loader_arguments_done(&now);
+        return so;
+}
+
+/* What was done is believed only when it is read back: other files may take it away. */
+static int verify(const LoaderContext *c, const char *file, const char *arguments) {
+        _cleanup_free_ char *entry = NULL, *taker = NULL, *taker_file = NULL;
+        int r = is_so(c, file, arguments);
+
+        if (r != 0)
+                return r < 0 ? r : 0;
+        if (generated_line(c->root, GRUB_CFG, &entry) >= 0 && !*entry) {
+                diag_warning(c->diagnostics, (Source){ .file = GRUB_CFG },
+                             "has no kernel to boot yet: the arguments come with the first one");
+                return 0;
+        }
+        taker = grub_find_taker(c, &taker_file);
+        if (taker)
+                diag_error(c->diagnostics, (Source){ .file = taker_file }, "%s", taker);
+        else
+                diag_error(c->diagnostics, (Source){ .file = GRUB_CFG },
+                           "has not got the arguments: what else is there that sets "
+                           "GRUB_CMDLINE_LINUX_DEFAULT?");
+        return -EIO;
+}
+
+/* new is NULL to take our file away; arguments: what the entries have then. */
+static int change(const LoaderContext *c, const char *new, const char *arguments) {
         Snapshot s = { .root = c->root };
         int r = loader_check_ours(c, GRUB_OUR_PATH, GRUB_OUR_FIRST_LINE);
 
@@ -290,28 +343,13 @@ static int change(const LoaderContext *c, const char *new) {
                         (void) loader_fail(c, r, GRUB_OUR_PATH, "cannot be changed");
                 else
                         r = regenerate(c);
+                if (r >= 0 && new)
+                        r = verify(c, new, arguments);
                 if (r < 0)
                         snapshot_restore(&s, c->diagnostics);
         }
         snapshot_done(&s);
         return r < 0 ? r : 1;
-}
-
-/* Whether our file is as it should be, and what GRUB will boot too. */
-static int is_so(const LoaderContext *c, const char *file, const char *arguments) {
-        _cleanup_free_ char *text = NULL;
-        LoaderArguments now = {};
-        bool so;
-        int r = root_read_file(c->root, GRUB_OUR_PATH, GRUB_CONFIG_MAX, &text, NULL);
-
-        if (r < 0 && r != -ENOENT && r != -ENOTDIR)
-                return loader_fail(c, r, GRUB_OUR_PATH, "cannot be read");
-        r = grub_read(c, &now);
-        if (r < 0)
-                return r;
-        so = streq_ptr(text, file) && streq(now.ours, arguments);
-        loader_arguments_done(&now);
-        return so;
 }
 
 static int grub_install(const LoaderContext *c, const char *arguments) {
@@ -324,19 +362,14 @@ static int grub_install(const LoaderContext *c, const char *arguments) {
         r = is_so(c, new, arguments);
         if (r != 0)
                 return r < 0 ? r : 0;
-        r = change(c, new);
-        if (r > 0 && is_so(c, new, arguments) == 0)
-                diag_warning(c->diagnostics, (Source){ .file = GRUB_CFG },
-                             "has not got the arguments: what else is there that sets "
-                             "GRUB_CMDLINE_LINUX_DEFAULT?");
-        return r;
+        return change(c, new, arguments);
 }
 
 static int grub_remove(const LoaderContext *c) {
         _cleanup_close_ int lock = loader_lock(c);
         int r = lock < 0 ? lock : is_so(c, NULL, "");
 
-        return r < 0 ? r : r > 0 ? 0 : change(c, NULL);
+        return r < 0 ? r : r > 0 ? 0 : change(c, NULL, "");
 }
 
 /* GRUB without the directory: /etc/default/grub is the administrator's, and he changes it himself. */

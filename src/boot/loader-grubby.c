@@ -46,6 +46,8 @@ static int add_info(const LoaderContext *c, const Installed *installed, Lines *l
                         l->items[l->n - 1].other_bytes += strlen(" root=") + strlen(v);
                 else if ((v = quoted(line, "args"))) {
                         r = lines_add(l, v, TEXT_CMDLINE, installed);
+                        if (r == -EBADMSG)
+                                return loader_fail(c, r, ENTRIES_DIR, "cannot be edited");
                         if (r >= 0)
                                 l->items[l->n - 1].other_bytes += kernel_bytes;
                 }
@@ -109,6 +111,8 @@ static int refuse(const LoaderContext *c, const Lines *l, const Installed *insta
                 r = grub_configured(c, false, &configured);
         if (r >= 0)
                 r = edit_split(configured.linux_words, TEXT_CMDLINE, installed, &ours, &others);
+        if (r == -EBADMSG)
+                (void) loader_fail(c, r, GRUB_DEFAULTS, "cannot be understood");
         if (r >= 0)
                 r = refuse_same_key(c, others, arguments, GRUB_DEFAULTS);
         grub_words_done(&configured);
@@ -178,10 +182,10 @@ static int edit_kernel_cmdline(const LoaderContext *c, const Installed *old, con
                                Snapshot *s) {
         _cleanup_free_ char *text = NULL, *ours = NULL, *others = NULL;
         Installed new = {};
-        int r = root_read_file(c->root, KERNEL_CMDLINE, CMDLINE_MAX, &text, NULL);
+        int r = root_read_text(c->root, KERNEL_CMDLINE, CMDLINE_MAX, &text);
 
         if (r < 0)
-                return r == -ENOENT ? 0 : r;
+                return r == -ENOENT ? 0 : loader_fail(c, r, KERNEL_CMDLINE, "cannot be read");
         r = installed_set(&new, arguments);
         if (r >= 0)
                 r = edit_split(text, TEXT_CMDLINE, &new, &ours, &others);
@@ -248,6 +252,7 @@ static int settle(const LoaderContext *c, const Entries *e, Installed *installed
         int r = *arguments ? 0 : loader_tidy_seeded(c, e, installed),
             q = installed_set(installed, arguments);
 
+        loader_clean(c, e);
         if (q >= 0)
                 q = installed_save(c->root, installed);
         return q < 0 ? q : r;

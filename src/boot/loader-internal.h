@@ -21,6 +21,9 @@ bool loader_may_run(const LoaderContext *c) _pure_;
 /* Runs a command that must succeed; where it does not, what happened becomes an error in c. */
 int loader_run(const LoaderContext *c, const char *const *argv, char **ret_output);
 
+/* A line for c->notes. */
+void loader_note(const LoaderContext *c, const char *format, ...) _printf_(2, 3);
+
 /* The first of paths that is there, NULL for none. */
 const char *loader_tool(const LoaderContext *c, const char *const *paths);
 
@@ -50,8 +53,9 @@ int loader_tidy_seeded(const LoaderContext *c, const Entries *e, Installed *inst
 
 /* What is taken where there is no /etc/kernel/cmdline, without what is ours in it: the vendor's file, else
  * the running kernel's words but for those that the boot loader added. Below a root, where no kernel runs,
- * the words of an entry. */
-int loader_seed(const LoaderContext *c, const Entries *e, const Installed *installed, char **ret);
+ * the words of an entry. *ret_from tells whose these are, and points into e or to a constant. */
+int loader_seed(const LoaderContext *c, const Entries *e, const Installed *installed, char **ret,
+                const char **ret_from);
 
 /* Keeps others who change the boot loader's configuration through us out, until the descriptor is closed. */
 int loader_lock(const LoaderContext *c);
@@ -88,6 +92,9 @@ void lines_done(Lines *l);
  * gets what was. */
 int loader_edit_entries(const LoaderContext *c, const Entries *e, const Installed *installed,
                         const char *arguments, Snapshot *s);
+
+/* Takes away what one of us that was killed has left beside these files. */
+void loader_clean(const LoaderContext *c, const Entries *e);
 
 /* Changes one file of arguments, which must be there. */
 int loader_edit_file(const LoaderContext *c, const char *path, TextKind kind, const Installed *installed,

@@ -17,6 +17,15 @@ static bool kernel_install_detect(const LoaderContext *c) {
         return found && (loader_tool(c, kernel_install_paths) || !isempty(c->root));
 }
 
+static const char *kernel_install_nearly(const LoaderContext *c) {
+        if (!loader_tool(c, kernel_install_paths))
+                return NULL;
+        return "kernel-install is here, but no entry or image of this system is in /efi, /boot or "
+               "/boot/efi: "
+               "mount the EFI system partition there, or have them made by kernel-install add VERSION "
+               "KERNEL";
+}
+
 static int collect(const LoaderContext *c, const Installed *installed, const Entries *e, Lines *l) {
         int r = lines_add_cmdline(c, installed, l);
 
@@ -31,11 +40,12 @@ static int kernel_install_read(const LoaderContext *c, LoaderArguments *ret) {
 static int ensure_cmdline(const LoaderContext *c, const Entries *e, const Installed *installed, Snapshot *s,
                           bool *ret_seeded) {
         _cleanup_free_ char *text = NULL;
+        const char *from;
         int r;
 
         if (root_exists(c->root, KERNEL_CMDLINE))
                 return 0;
-        r = loader_seed(c, e, installed, &text);
+        r = loader_seed(c, e, installed, &text, &from);
         if (r < 0)
                 return loader_fail(c, r, KERNEL_CMDLINE,
                                    "is not there, and what it should say is not known");
@@ -45,6 +55,7 @@ static int ensure_cmdline(const LoaderContext *c, const Entries *e, const Instal
         if (r < 0)
                 return loader_fail(c, r, KERNEL_CMDLINE, "cannot be written");
         *ret_seeded = true;
+        loader_note(c, KERNEL_CMDLINE ": made from %s: %.*s", from, (int) strcspn(text, "\n"), text);
         return 0;
 }
 
@@ -55,7 +66,7 @@ static bool layout_is_uki(const LoaderContext *c) {
         _cleanup_free_ char *text = NULL;
         bool uki = false;
 
-        if (!path || root_read_file(c->root, path, CMDLINE_MAX, &text, NULL) < 0)
+        if (!path || root_read_text(c->root, path, CMDLINE_MAX, &text) < 0)
                 return false;
         for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
                 const char *v = startswith(line, "layout=");
@@ -105,6 +116,8 @@ static int renew_images(const LoaderContext *c, const Entries *e, size_t *ret_do
                 if (can) {
                         *ret_done = i + 1;
                         r = renew_image(c, e->items + i);
+                        if (r >= 0)
+                                loader_note(c, "%s: built anew", e->items[i].path);
                 } else
                         diag_warning(c->diagnostics, (Source){ .file = e->items[i].path },
                                      "this image keeps its arguments until what made it makes it anew");
@@ -171,6 +184,7 @@ static int settle(const LoaderContext *c, const Entries *e, Installed *installed
         int r = *arguments ? 0 : loader_tidy_seeded(c, e, installed),
             q = installed_set(installed, arguments);
 
+        loader_clean(c, e);
         if (q >= 0)
                 q = installed_save(c->root, installed);
         return q < 0 ? q : r;
@@ -215,4 +229,5 @@ const Loader loader_kernel_install = {
         .read = kernel_install_read,
         .install = kernel_install_set,
         .remove = kernel_install_remove,
+        .nearly = kernel_install_nearly,
 };

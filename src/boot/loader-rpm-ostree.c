@@ -18,7 +18,10 @@ static int collect(const LoaderContext *c, const Installed *installed, Lines *l)
         int r = loader_run(c, (const char *const[]){ loader_tool(c, rpm_ostree_paths), "kargs", NULL },
                            &output);
 
-        return r < 0 ? r : lines_add(l, output ?: "", TEXT_CMDLINE, installed);
+        if (r < 0)
+                return r;
+        r = lines_add(l, output ?: "", TEXT_CMDLINE, installed);
+        return r == -EBADMSG ? loader_fail(c, r, "rpm-ostree kargs", "cannot be edited") : r;
 }
 
 static int rpm_ostree_read(const LoaderContext *c, LoaderArguments *ret) {

@@ -6,7 +6,13 @@
 
 #define VENDOR_CMDLINE "/usr/lib/kernel/cmdline"
 
-int loader_seed(const LoaderContext *c, const Entries *e, const Installed *installed, char **ret) {
+/* What the boot loader or an initrd's loader adds to the words it was given. */
+static bool is_of_loader(const char *word) {
+        return startswith(word, "BOOT_IMAGE=") || startswith(word, "initrd=") || startswith(word, "rdinit=");
+}
+
+int loader_seed(const LoaderContext *c, const Entries *e, const Installed *installed, char **ret,
+                const char **ret_from) {
         _cleanup_free_ char *text = NULL, *ours = NULL, *others = NULL, *line = strdup("");
         const char *p, *start;
         TextKind kind = TEXT_CMDLINE;
@@ -14,14 +20,17 @@ int loader_seed(const LoaderContext *c, const Entries *e, const Installed *insta
 
         if (!line)
                 return -ENOMEM;
-        r = root_read_file(c->root, VENDOR_CMDLINE, CMDLINE_MAX, ret, NULL);
+        *ret_from = VENDOR_CMDLINE;
+        r = root_read_text(c->root, VENDOR_CMDLINE, CMDLINE_MAX, ret);
         if (r != -ENOENT)
                 return r;
-        r = root_read_file(c->root, "/proc/cmdline", CMDLINE_MAX, &text, NULL);
+        *ret_from = "the running kernel's command line";
+        r = root_read_text(c->root, "/proc/cmdline", CMDLINE_MAX, &text);
         for (size_t i = 0; r == -ENOENT && i < e->n; i++)
                 if (!e->items[i].is_image) {
                         kind = TEXT_ENTRY;
-                        r = root_read_file(c->root, e->items[i].path, CMDLINE_MAX, &text, NULL);
+                        *ret_from = e->items[i].path;
+                        r = root_read_text(c->root, e->items[i].path, CMDLINE_MAX, &text);
                 }
         if (r >= 0)
                 r = edit_split(text, kind, installed, &ours, &others);
@@ -29,8 +38,7 @@ int loader_seed(const LoaderContext *c, const Entries *e, const Installed *insta
                 return r;
         p = others;
         for (size_t n; (n = next_word(&p, &start)) > 0;)
-                if (!startswith(start, "BOOT_IMAGE=") && !startswith(start, "initrd=") &&
-                    append_word(&line, start, n) < 0)
+                if (!is_of_loader(start) && append_word(&line, start, n) < 0)
                         return -ENOMEM;
         return asprintf(ret, "%s\n", line) < 0 ? -ENOMEM : 0;
 }
@@ -55,19 +63,24 @@ static bool same_words(const char *a, const char *b) {
 }
 
 int loader_tidy_seeded(const LoaderContext *c, const Entries *e, Installed *installed) {
-        _cleanup_free_ char *text = NULL, *seeded = NULL;
+        _cleanup_free_ char *text = NULL, *seeded = NULL, *link = NULL;
         Installed none = {};
+        const char *from;
         int r;
 
         if (!installed->seeded)
                 return 0;
-        r = root_read_file(c->root, KERNEL_CMDLINE, CMDLINE_MAX, &text, NULL);
+        r = root_read_text(c->root, KERNEL_CMDLINE, CMDLINE_MAX, &text);
         if (r == -ENOENT) {
                 installed->seeded = false;
                 return 0;
         }
-        if (r < 0 || loader_seed(c, e, &none, &seeded) < 0 || !same_words(text, seeded))
+        if (r < 0 || loader_seed(c, e, &none, &seeded, &from) < 0 || !same_words(text, seeded))
                 return 0;
+        if (root_readlink(c->root, KERNEL_CMDLINE, &link) >= 0) { /* made by somebody else since */
+                installed->seeded = false;
+                return 0;
+        }
         r = file_remove(c->root, KERNEL_CMDLINE);
         if (r < 0)
                 return loader_fail(c, r, KERNEL_CMDLINE, "cannot be removed");

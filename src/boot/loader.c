@@ -2,6 +2,7 @@
 /* Which boot loader boots this system, and what the backends share. */
 
 #include <fcntl.h>
+#include <stdarg.h>
 #include <sys/file.h>
 
 #include "basic/fs.h"
@@ -33,8 +34,21 @@ bool loader_may_run(const LoaderContext *c) {
         return isempty(c->root) || c->tools_know_root;
 }
 
+static const char *reason(int r) {
+        switch (r) {
+        case -EILSEQ:
+                return "there is a NUL byte in it";
+        case -EBADMSG:
+                return "a quote is not closed on its line";
+        case -ENOLINK:
+                return "it is a link that leads to no file";
+        default:
+                return strerror(-r);
+        }
+}
+
 int loader_fail(const LoaderContext *c, int r, const char *file, const char *what) {
-        diag_error(c->diagnostics, (Source){ .file = file }, "%s: %s", what, strerror(-r));
+        diag_error(c->diagnostics, (Source){ .file = file }, "%s: %s", what, reason(r));
         return r;
 }
 
@@ -50,6 +64,17 @@ int loader_run(const LoaderContext *c, const char *const *argv, char **ret_outpu
         return 0;
 }
 
+void loader_note(const LoaderContext *c, const char *format, ...) {
+        va_list ap;
+
+        if (!c->notes)
+                return;
+        va_start(ap, format);
+        vfprintf(c->notes, format, ap);
+        va_end(ap);
+        putc('\n', c->notes);
+}
+
 const char *loader_tool(const LoaderContext *c, const char *const *paths) {
         for (; *paths; paths++)
                 if (root_exists(c->root, *paths))
@@ -59,7 +84,7 @@ const char *loader_tool(const LoaderContext *c, const char *const *paths) {
 
 int loader_check_ours(const LoaderContext *c, const char *path, const char *first_line) {
         _cleanup_free_ char *text = NULL;
-        int r = root_read_file(c->root, path, OUR_FILE_MAX, &text, NULL);
+        int r = root_read_text(c->root, path, OUR_FILE_MAX, &text);
 
         if (r == -ENOENT || r == -ENOTDIR)
                 return 0;
@@ -80,7 +105,7 @@ static char *directory_of(const char *path) {
 bool loader_makes_directory(const LoaderContext *c, const char *path) {
         _cleanup_free_ char *text = NULL, *directory = directory_of(path);
 
-        if (root_read_file(c->root, path, OUR_FILE_MAX, &text, NULL) >= 0)
+        if (root_read_text(c->root, path, OUR_FILE_MAX, &text) >= 0)
                 return strstr(text, DIRECTORY_LINE);
         return directory && !root_exists(c->root, directory);
 }
@@ -146,13 +171,15 @@ static size_t initrd_bytes(const char *text) {
 static int add_file(const LoaderContext *c, const char *path, TextKind kind, const Installed *installed,
                     Lines *l) {
         _cleanup_free_ char *text = NULL;
-        int r = root_read_file(c->root, path, CMDLINE_MAX, &text, NULL);
+        int r = root_read_text(c->root, path, CMDLINE_MAX, &text);
 
         if (r == -ENOENT)
                 return r;
         if (r < 0)
                 return loader_fail(c, r, path, "cannot be read");
         r = lines_add(l, text, kind, installed);
+        if (r == -EBADMSG)
+                return loader_fail(c, r, path, "cannot be edited");
         if (r >= 0 && kind == TEXT_ENTRY)
                 l->items[l->n - 1].other_bytes += initrd_bytes(text);
         return r;
@@ -186,8 +213,11 @@ int loader_read_lines(const LoaderContext *c,
         Lines l = {};
         int r = loader_load_installed(c, &installed);
 
-        if (r >= 0)
+        if (r >= 0) {
                 r = entries_find(c->root, &e);
+                if (r < 0)
+                        (void) loader_fail(c, r, e.unread ?: "/boot", "cannot be read");
+        }
         if (r >= 0)
                 r = collect(c, &installed, &e, &l);
         if (r >= 0)
@@ -256,13 +286,13 @@ void lines_done(Lines *l) {
 int loader_edit_file(const LoaderContext *c, const char *path, TextKind kind, const Installed *installed,
                      const char *arguments, Snapshot *s) {
         _cleanup_free_ char *text = NULL, *new = NULL;
-        int r = root_read_file(c->root, path, CMDLINE_MAX, &text, NULL);
+        int r = root_read_text(c->root, path, CMDLINE_MAX, &text);
 
         if (r < 0)
                 return loader_fail(c, r, path, "cannot be read");
         r = edit_replace(text, kind, installed, arguments, &new);
         if (r == -EBADMSG)
-                return loader_fail(c, r, path, "cannot be edited (is a quote not closed?)");
+                return loader_fail(c, r, path, "cannot be edited");
         if (r < 0)
                 return r;
         if (streq(text, new))
@@ -284,9 +314,18 @@ int loader_edit_entries(const LoaderContext *c, const Entries *e, const Installe
 
                 if (r < 0)
                         return r;
+                if (r > 0)
+                        loader_note(c, "%s: changed", e->items[i].path);
                 changed |= r;
         }
         return changed;
+}
+
+void loader_clean(const LoaderContext *c, const Entries *e) {
+        for (size_t i = 0; i < e->n; i++)
+                if (!e->items[i].is_image)
+                        file_clean(c->root, e->items[i].path);
+        file_clean(c->root, KERNEL_CMDLINE);
 }
 
 void loader_warn_changed(const LoaderContext *c, const Lines *l, const Installed *installed,

@@ -17,7 +17,8 @@ typedef struct LoaderContext {
         void *userdata;
         Diagnostics *diagnostics; /* what went wrong, with the file or the command it is about */
         bool tools_know_root;     /* run() shows its commands nothing but what is below root (tests) */
-        unsigned shell_msec;      /* how long a shell may take for GRUB's configuration; 0: long enough */
+        FILE *notes; /* what was done on the way and is good to know, a line each; NULL: not wanted */
+        unsigned shell_msec; /* how long a shell may take for GRUB's configuration; 0: long enough */
 } LoaderContext;
 
 /* The arguments that are ours in what the next boot will get, and those of others. Both are words with
@@ -51,6 +52,9 @@ typedef struct Loader {
         /* In place of these two, where only an administrator can: what he is to do so that the next boot has
          * arguments, one sentence without an end. To be freed by the caller; NULL when out of memory. */
         char *(*by_hand)(const LoaderContext *c, const char *arguments);
+        /* Where detect() says no for one thing that can be mended: what that is, one sentence without an
+         * end; else NULL. NULL for a loader that has nothing of the kind. */
+        const char *(*nearly)(const LoaderContext *c);
 } Loader;
 
 /* In the order in which they are looked for: what manages the others comes first (rpm-ostree, bootc, grubby,

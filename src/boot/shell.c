@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,20 +19,41 @@
 #define ARGUMENTS_MAX 1024
 #define FIRST_FREE_FD (SHELL_OUTPUT_FD + 1)
 
-/* A configuration is read, and reading changes nothing: in a copy of the mount namespace all is read-only.
- * Without the privilege, or on kernels before 5.12, it stays at what the script is trusted with anyhow: it
- * is what the boot loader's own tools run. */
-static void make_file_systems_read_only(void) {
+static bool any_below(const char *const *paths, const char *directory) {
+        for (; *paths; paths++)
+                if (startswith(*paths, directory))
+                        return true;
+        return false;
+}
+
+/* A configuration is read, and reading changes nothing: in a copy of the mount namespace all is read-only,
+ * but for what mktemp(1) needs. Without the privilege, or on kernels before 5.12, it stays at what the
+ * script is trusted with anyhow: it is what the boot loader's own tools run. */
+static void make_file_systems_read_only(const char *const *argv) {
 #ifdef SYS_mount_setattr
+        static const char *const scratch[] = { "/tmp/", "/var/tmp/" };
         struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE };
 
-        if (unshare(CLONE_NEWNS) >= 0)
-                (void) syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof(attr));
+        if (unshare(CLONE_NEWNS) < 0 ||
+            syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+                return;
+        for (size_t i = 0; i < ELEMENTSOF(scratch); i++)
+                if (!any_below(argv, scratch[i])) /* what is to be read is not covered up */
+                        (void) syscall(SYS_mount, "tmpfs", scratch[i], "tmpfs", MS_NOSUID | MS_NODEV,
+                                       "size=16m,mode=1777");
 #endif
 }
 
-/* In the child: only what is safe after a fork. */
-static void run(const char *const *argv, int output, pid_t parent) {
+/* Whether nobody is left to read what is written. */
+static bool is_closed(int output) {
+        struct pollfd p = { .fd = output };
+
+        return poll(&p, 1, 0) > 0 && (p.revents & POLLERR);
+}
+
+/* In the child: only what is safe after a fork. A parent that was gone before it could be told to end us has
+ * closed the pipe: from a PID namespace of our own no number of its would tell. */
+static void run(const char *const *argv, int output) {
         static const char *const environment[] = {
                 "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                 "HOME=/root",
@@ -41,10 +63,10 @@ static void run(const char *const *argv, int output, pid_t parent) {
         };
         int null = open("/dev/null", O_RDWR);
 
-        if (null < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setsid() < 0 ||
+        if (null < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || is_closed(output) || setsid() < 0 ||
             chdir("/") < 0)
                 _exit(126);
-        make_file_systems_read_only();
+        make_file_systems_read_only(argv);
         if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 ||
             dup2(output, SHELL_OUTPUT_FD) < 0)
                 _exit(126);
@@ -135,19 +157,33 @@ static int make_pipe(int fds[2]) {
         return 0;
 }
 
+/* In a PID namespace where that may be: nothing in it survives the shell, however well it hides. */
+static pid_t fork_alone(void) {
+#ifdef SYS_clone3
+        struct clone_args args = { .flags = CLONE_NEWPID, .exit_signal = SIGCHLD };
+        pid_t pid = (pid_t) syscall(SYS_clone3, &args, sizeof(args));
+
+        if (pid >= 0)
+                return pid;
+#endif
+        return fork();
+}
+
 static int evaluate(const char *const *argv, unsigned msec, size_t max, char **ret, size_t *ret_size) {
         _cleanup_free_ char *buffer = malloc(max + 1);
         int fds[2] = { -1, -1 }, r;
-        pid_t pid, parent = getpid();
+        pid_t pid;
 
         if (!buffer)
                 return -ENOMEM;
         r = make_pipe(fds);
         if (r < 0)
                 return r;
-        pid = fork();
-        if (pid == 0)
-                run(argv, fds[1], parent);
+        pid = fork_alone();
+        if (pid == 0) {
+                close(fds[0]);
+                run(argv, fds[1]);
+        }
         r = pid < 0 ? -errno : 0;
         close(fds[1]);
         if (r >= 0)

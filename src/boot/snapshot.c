@@ -21,7 +21,7 @@ static int open_parent(const char *root, const char *path, const char **ret_name
         return root_open(root, parent, O_RDONLY | O_DIRECTORY);
 }
 
-/* Where the links that path may be end. */
+/* Where the links that path may be end; -ENOLINK where nothing is there. */
 static int follow(const char *root, const char *path, char **ret) {
         char *p = strdup(path);
 
@@ -30,6 +30,10 @@ static int follow(const char *root, const char *path, char **ret) {
                 char *next = NULL;
 
                 if (root_readlink(root, p, &target) < 0) {
+                        if (i > 0 && !root_exists(root, p)) {
+                                free(p);
+                                return -ENOLINK;
+                        }
                         *ret = p;
                         return 0;
                 }
@@ -77,7 +81,7 @@ static int replace_at(int dir, const char *name, const void *data, size_t size) 
                 return -ENOMEM;
         there = fstatat(dir, name, &st, 0) >= 0;
         if (there && !S_ISREG(st.st_mode)) /* where a link to /dev/null has led us */
-                return -EINVAL;
+                return -ENOLINK;
         (void) unlinkat(dir, temporary, 0); /* of a writer that was killed */
         fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
         if (fd < 0)
@@ -126,6 +130,18 @@ int file_remove(const char *root, const char *path) {
         if (temporary)
                 (void) unlinkat(dir, temporary, 0);
         return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+void file_clean(const char *root, const char *path) {
+        _cleanup_free_ char *target = NULL, *temporary = NULL;
+        _cleanup_close_ int dir = -1;
+        const char *name;
+
+        if (follow(root, path, &target) < 0 || (dir = open_parent(root, target, &name)) < 0)
+                return;
+        temporary = temporary_name(name);
+        if (temporary)
+                (void) unlinkat(dir, temporary, 0);
 }
 
 void directory_remove(const char *root, const char *path) {

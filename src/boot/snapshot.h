@@ -7,12 +7,15 @@
 #include "basic/util.h"
 
 /* Replaces a file, or makes it with the directories above it: a new one on disk before the old one goes.
- * Owner and mode stay. The target of a symbolic link is what is replaced; -EINVAL where that is no file,
- * such as /dev/null. Writers must keep each other out. */
+ * Owner and mode stay. The target of a symbolic link is what is replaced; -ENOLINK where that is no file,
+ * such as /dev/null, or is not there. Writers must keep each other out. */
 int file_replace(const char *root, const char *path, const void *data, size_t size);
 
 /* With what a file_replace() that was killed has left. No file is no error. */
 int file_remove(const char *root, const char *path);
+
+/* Takes away what a file_replace() that was killed has left. */
+void file_clean(const char *root, const char *path);
 
 /* Where nothing else is in it. */
 void directory_remove(const char *root, const char *path);

@@ -123,6 +123,23 @@ SwitchedOff switched_off(const char *root) {
         return in_container(root) ? SWITCHED_OFF_CONTAINER : SWITCHED_ON;
 }
 
+const char *switched_off_to_request(SwitchedOff s) {
+        switch (s) {
+        case SWITCHED_OFF_CMDLINE:
+                return "hugepages_setup= on the kernel command line switches this boot off: what is asked "
+                       "for "
+                       "is for the next one";
+        case SWITCHED_OFF_MASKED:
+                return "hugepages-setup.service is masked: nothing is asked for";
+        case SWITCHED_OFF_CONTAINER:
+                return "this is a container: nothing is asked for";
+        case SWITCHED_OFF_KDUMP:
+        case SWITCHED_ON:
+                break;
+        }
+        return NULL;
+}
+
 const char *switched_off_to_string(SwitchedOff s) {
         switch (s) {
         case SWITCHED_OFF_CMDLINE:

@@ -19,5 +19,9 @@ SwitchedOff switched_off(const char *root);
 /* Whether hugepages-setup.service is masked in /etc, and not for this boot alone. */
 bool unit_is_masked_for_good(const char *root);
 
+/* Why a boot loader or an initrd is asked for nothing, or, by hugepages_setup=, only this boot is; NULL for
+ * what makes no difference to them. */
+const char *switched_off_to_request(SwitchedOff s) _const_;
+
 /* "switched off by hugepages_setup= on the kernel command line"; NULL for SWITCHED_ON. */
 const char *switched_off_to_string(SwitchedOff s) _const_;

@@ -343,7 +343,7 @@ static int assign_value(Section *s, const KeyInfo *key, const char *value, Sourc
                 char bytes[KEY_FIELD_SIZE_MAX];
         } new = {};
         const char *reason = "not valid";
-        char suggestion[96];
+        char suggestion[128];
         int r = key->parse(key, value, &new, &reason);
 
         if (r == -ENOMEM)

@@ -58,8 +58,8 @@ const KeyInfo *section_find_key(SectionType type, const char *name);
 const char *suggest_key(SectionType type, const char *name, char *buffer, size_t size);
 const char *suggest_section(const char *name, char *buffer, size_t size);
 
-/* What a value that the key refuses was probably meant to be, and which it takes: "; did you mean 1G?", or
- * "".
+/* What a value that the key refuses was probably meant to be, and which it takes: "; did you mean 1G?"; or
+ * what the line should have been: "; did you mean Size=4G?", "; a comment needs a line of its own". Else "".
  */
 const char *suggest_value(const KeyInfo *key, const char *value, char *buffer, size_t size);
 

@@ -5,7 +5,8 @@
 #include "basic/fs.h"
 #include "basic/parse.h"
 
-#define HUGEPAGES_DIRECTORY "/sys/kernel/mm/hugepages"
+#define MM_DIRECTORY "/sys/kernel/mm" /* of every kernel */
+#define HUGEPAGES_DIRECTORY MM_DIRECTORY "/hugepages"
 #define NODE_DIRECTORY "/sys/devices/system/node"
 #define MEMINFO_PATH "/proc/meminfo"
 
@@ -116,6 +117,7 @@ static int load_sizes(const Reader *reader) {
 
         if (r < 0) {
                 h->default_page_size = 0;
+                h->no_sysfs = !root_exists(reader->root, MM_DIRECTORY);
                 return missing(reader, HUGEPAGES_DIRECTORY, r, "a directory");
         }
         for (struct dirent *de; (de = readdir(dir));) {
@@ -420,6 +422,11 @@ size_t host_find_size(const Host *h, uint64_t bytes) {
                 if (h->sizes[i].bytes == bytes)
                         return i;
         return SIZE_MAX;
+}
+
+const char *host_why_no_sizes(const Host *h) {
+        return h->no_sysfs ? "there is no /sys here to tell the huge page sizes (bind-mount /proc and /sys)"
+                           : "this kernel has no huge pages (hugetlb)";
 }
 
 size_t host_find_node(const Host *h, unsigned id) {

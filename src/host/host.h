@@ -43,6 +43,7 @@ typedef struct Host {
         size_t n_nodes;
         PageSize *sizes; /* by descending size; what /sys/kernel/mm/hugepages lists. None: no hugetlb */
         size_t n_sizes;
+        bool no_sysfs;              /* nor is there a /sys that could list any */
         uint64_t default_page_size; /* bytes, Hugepagesize of /proc/meminfo; 0 where there is no hugetlb */
         uint64_t mem_total, mem_available; /* bytes */
         bool has_cma;                      /* CmaTotal of /proc/meminfo: the kernel knows hugetlb_cma= */
@@ -75,6 +76,9 @@ DEFINE_CLEANUP(Host, host_free)
 /* Index in sizes or nodes, or SIZE_MAX. */
 size_t host_find_size(const Host *h, uint64_t bytes) _pure_;
 size_t host_find_node(const Host *h, unsigned id) _pure_;
+
+/* Why there is no page size at all, half a sentence. */
+const char *host_why_no_sizes(const Host *h) _pure_;
 
 /* The raw line of a knob, or NULL where this kernel lacks it. */
 const char *host_knob(const Host *h, const char *path) _pure_;

@@ -3,6 +3,7 @@
 
 #include "basic/format.h"
 #include "hugepagesctl/cmdline.h"
+#include "hugepagesctl/ignored.h"
 #include "hugepagesctl/initrd.h"
 #include "hugepagesctl/lint.h"
 
@@ -48,6 +49,13 @@ static void report_unread(const char *file, char *const *later, Diagnostics *d) 
                                    *later);
                         return;
                 }
+}
+
+/* It is checked all the same: the name may be what is wrong with it alone. */
+static void report_ignored(const Options *o, const char *file, Diagnostics *d) {
+        if (ignored_file(o, file))
+                diag_warning(d, ((Source){ file, 0 }),
+                             "not read under this name, which does not end in .conf");
 }
 
 typedef struct DiagnosticSet {
@@ -175,6 +183,7 @@ static void check_load(const Options *o, char *const *files, Context *ret) {
         warn_cuts(ret->plan, &ret->diagnostics);
         lint(o, ret, &ret->diagnostics);
         if (!files) {
+                ignored_find(o, &ret->diagnostics);
                 folklore_find(o->root, &ret->diagnostics);
                 initrd_lint(o, &ret->diagnostics);
                 cmdline_lint(o, &ret->diagnostics);
@@ -191,8 +200,10 @@ int verb_check(const Options *o, char *const *arguments) {
         if (*arguments) {
                 check_load(o, NULL, &before);
                 keep_new(&context.diagnostics, &before.diagnostics, arguments);
-                for (char *const *file = arguments; *file; file++)
+                for (char *const *file = arguments; *file; file++) {
                         report_unread(*file, file + 1, &context.diagnostics);
+                        report_ignored(o, *file, &context.diagnostics);
+                }
         }
         check_print(o, &context.diagnostics);
         if (context.diagnostics.n_errors > 0 || (o->strict && context.diagnostics.n_warnings > 0))

@@ -60,17 +60,23 @@ static bool one_has_to_go(const Cmdline *c) {
         return false;
 }
 
-void cmdline_print_sought(FILE *f) {
+void cmdline_print_sought(const Cmdline *c, FILE *f) {
         for (size_t i = 0; i < n_loaders; i++)
                 if (loaders[i]->sought)
                         fprintf(f, "looked for %s: %s\n", loaders[i]->name, loaders[i]->sought);
+        for (size_t i = 0; i < n_loaders; i++) {
+                const char *nearly = loaders[i]->nearly ? loaders[i]->nearly(&c->loader_context) : NULL;
+
+                if (nearly)
+                        fprintf(f, "%s\n", nearly);
+        }
 }
 
 static void print_not_installed(const Cmdline *c) {
         _cleanup_free_ char *advice = NULL;
 
         if (!c->loader) {
-                cmdline_print_sought(stdout);
+                cmdline_print_sought(c, stdout);
                 print_line(c,
                            format_text("not installed: no boot loader is known here, add them to the kernel "
                                        "command line by hand"));
@@ -80,7 +86,9 @@ static void print_not_installed(const Cmdline *c) {
                         out_of_memory();
                 print_line(c, format_text("not installed: %s", advice));
         } else
-                puts("not installed: run hugepagesctl cmdline --install, and reboot");
+                print_line(c,
+                           format_text("not installed: run hugepagesctl cmdline --install, and reboot; or "
+                                       "KernelCommandLine=none in [System], where none are wanted"));
 }
 
 static void print_state(const Cmdline *c) {
@@ -105,21 +113,30 @@ static void print_state(const Cmdline *c) {
                                       : "contradicted: one of the two has to be written in another way");
                 break;
         case CMDLINE_NOT_JUDGED:
-                puts(c->faulty ? "not judged: a drop-in has an error (above); correct it first"
-                               : "not judged: a drop-in has an unknown key or section (above); correct it "
-                                 "first");
+                puts(c->unreadable ? "not judged: what the boot loader has is not known (above)"
+                     : c->faulty   ? "not judged: a drop-in has an error (above); correct it first"
+                                 : "not judged: a drop-in has an unknown key or section (above); correct it "
+                                   "first");
                 break;
         }
 }
 
 void cmdline_print_check(const Cmdline *c) {
+        const char *reason = switched_off_to_request(c->off);
+
+        if (reason)
+                print_line(c, format_text("%s", reason));
         if (c->masked)
-                puts("the drop-ins have no effect here, and ask for no kernel arguments");
+                ;
         else if (!*c->line)
                 puts("the drop-ins ask for no kernel arguments");
         else
                 print_line(c, format_text("the drop-ins ask for: %s", c->line));
-        print_comparison(c, "running kernel", &c->running);
+        if (cmdline_has_kernel(c))
+                print_comparison(c, "running kernel", &c->running);
+        if (c->for_root)
+                print_line(c, format_text("%s: %s cannot be read: run it as root", c->loader->name,
+                                          c->for_root));
         if (cmdline_knows_loader(c))
                 print_comparison(c, c->loader->name, &c->next);
         print_contradictions(c);

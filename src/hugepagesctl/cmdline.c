@@ -13,6 +13,7 @@
 #include "hugepagesctl/cmdline.h"
 
 #define OSRELEASE_PATH "/proc/sys/kernel/osrelease"
+#define CMDLINE_PATH "/proc/cmdline"
 #define ARCH_PATH "/proc/sys/kernel/arch" /* 6.1 and later */
 
 static void cmdline_done(Cmdline *c) {
@@ -31,6 +32,7 @@ static void cmdline_done(Cmdline *c) {
         arguments_done(&c->arguments);
         free(c->line);
         free(c->release);
+        free(c->for_root);
         if (c->host)
                 host_free(c->host);
         if (c->config)
@@ -57,31 +59,58 @@ static int read_machine(Cmdline *c, char **ret_architecture) {
                 (void) root_read_line(o->root, ARCH_PATH, ret_architecture);
         if (o->kernel)
                 c->release = format_text("%s", o->kernel);
-        else if (root_read_line(o->root, OSRELEASE_PATH, &c->release) < 0) {
-                ctl_error("there is no " OSRELEASE_PATH " to tell the kernel's version (see --kernel)");
+        else if (root_read_line(o->root, OSRELEASE_PATH, &c->release) < 0 && !o->remove) {
+                ctl_error("there is no " OSRELEASE_PATH
+                          " to tell the kernel's version: bind-mount /proc and "
+                          "/sys there, or name it with --kernel");
                 return -ENOENT;
         }
         return 0;
+}
+
+static int run_tool(void *userdata, const char *const *argv, char **ret_output) {
+        Cmdline *c = userdata;
+        int r = command_run(NULL, argv, ret_output);
+
+        if (r > 0 && !c->failed_tool) {
+                c->failed_tool = argv[0];
+                c->failed_status = r;
+        }
+        return r;
 }
 
 static int run_nothing(void *userdata, const char *const *argv, char **ret_output) {
         return -EPERM;
 }
 
+/* Which file the error that came last is about. */
+static void find_file_for_root(Cmdline *c) {
+        const Diagnostics *d = c->loader_context.diagnostics;
+
+        if (d->n > 0 && d->items[d->n - 1].file)
+                c->for_root = format_text("%s", d->items[d->n - 1].file);
+}
+
 /* Without the loader's own tools where it may be one of them that asks: what they alone could tell is not
  * known then. Where it fails otherwise, the error is among the diagnostics. */
 static void read_loader(Cmdline *c, bool with_tools) {
         Diagnostics none = {};
+        int r = 0;
 
         c->loader_context = (LoaderContext){
                 .root = c->options->root,
-                .run = with_tools ? command_run : run_nothing,
+                .run = with_tools ? run_tool : run_nothing,
+                .userdata = c,
                 .diagnostics = with_tools ? &c->diagnostics : &none,
         };
         loader_arguments_done(&c->configured);
         c->loader = loader_find(&c->loader_context);
         if (c->loader)
-                (void) c->loader->read(&c->loader_context, &c->configured);
+                r = c->loader->read(&c->loader_context, &c->configured);
+        c->failed_tool = NULL; /* of a change alone */
+        c->unreadable = with_tools && r < 0;
+        if (c->unreadable && (r == -EACCES || r == -EPERM) && geteuid() != 0)
+                find_file_for_root(c);
         c->loader_context.diagnostics = &c->diagnostics;
         diag_done(&none);
 }
@@ -89,11 +118,15 @@ static void read_loader(Cmdline *c, bool with_tools) {
 /* A container's /sys is the host's, and the command line is not its own, unless it is where an image is
  * made; while the service is masked, it is as if the package were not there. hugepages_setup=off is for one
  * boot, and leaves the next one its pages. */
-static bool asks_for_nothing(const Cmdline *c) {
-        const char *root = c->options->root;
+static void find_switch(Cmdline *c) {
+        SwitchedOff off = switched_off(c->options->root);
 
-        return unit_is_masked_for_good(root) ||
-               (switched_off(root) == SWITCHED_OFF_CONTAINER && !(c->loader && c->loader->for_images));
+        if (unit_is_masked_for_good(c->options->root))
+                c->off = SWITCHED_OFF_MASKED;
+        else if (off == SWITCHED_OFF_CMDLINE ||
+                 (off == SWITCHED_OFF_CONTAINER && !(c->loader && c->loader->for_images)))
+                c->off = off;
+        c->masked = c->off == SWITCHED_OFF_MASKED || c->off == SWITCHED_OFF_CONTAINER;
 }
 
 static int make_arguments(Cmdline *c, const char *architecture) {
@@ -106,11 +139,11 @@ static int make_arguments(Cmdline *c, const char *architecture) {
                 .userdata = c->options->root,
         };
 
-        if (kernel_version_parse(c->release, &input.kernel) < 0) {
+        if (c->release && kernel_version_parse(c->release, &input.kernel) < 0) {
                 ctl_error("%s: not the version of a kernel (expected one such as 6.12)", c->release);
                 return -EINVAL;
         }
-        if (!c->masked && arguments_make(&input, &c->arguments, &c->diagnostics) < 0)
+        if (!c->masked && c->release && arguments_make(&input, &c->arguments, &c->diagnostics) < 0)
                 out_of_memory();
         c->line = arguments_line(&c->arguments);
         if (!c->line)
@@ -127,7 +160,7 @@ static int load(Cmdline *c) {
 
         if (r < 0)
                 return r;
-        c->masked = asks_for_nothing(c);
+        find_switch(c);
         c->max_bytes = command_line_max(architecture);
         if (config_load(c->options->root, &c->config, &d) < 0 ||
             host_load(c->options->root, HOST_ALL, &c->host, &d) < 0)
@@ -262,7 +295,7 @@ static bool any_stale(const Cmdline *c) {
 static CmdlineState decide(const Cmdline *c) {
         bool running = comparison_complete(&c->running);
 
-        if (c->faulty || c->loses)
+        if (c->faulty || c->loses || c->unreadable)
                 return CMDLINE_NOT_JUDGED;
         if (c->n_contradictions > 0)
                 return CMDLINE_CONTRADICTED;
@@ -282,14 +315,27 @@ static void compare_loader(Cmdline *c) {
         compare(c, next, &c->next);
         compare(c, c->configured.ours, &c->ours);
         compare(c, c->configured.others, &c->others);
-        if (!c->masked && c->config->unknown > 0 &&
+}
+
+/* Where nothing is asked for, a name that is not known may have cost all of it. */
+static void find_loss(Cmdline *c) {
+        if (c->masked || c->config->unknown == 0)
+                return;
+        c->loses = !*c->line;
+        if (!c->loses && cmdline_knows_loader(c) &&
             arguments_lose(c->configured.ours, c->line, c->host->default_page_size, &c->loses) < 0)
                 out_of_memory();
 }
 
+bool cmdline_has_kernel(const Cmdline *c) {
+        return !c->options->root || root_exists(c->options->root, CMDLINE_PATH);
+}
+
 static void look(Cmdline *c) {
         compare_loader(c);
-        compare(c, c->host->cmdline, &c->running);
+        find_loss(c);
+        if (cmdline_has_kernel(c))
+                compare(c, c->host->cmdline, &c->running);
         find_contradictions(c);
         find_lost(c);
         find_sysctl_contradictions(c);
@@ -303,6 +349,7 @@ static void look_again(Cmdline *c) {
         comparison_done(&c->others);
         read_loader(c, /* with_tools= */ true);
         compare_loader(c);
+        find_loss(c);
         c->state = decide(c);
 }
 
@@ -348,11 +395,30 @@ static bool may_change(const Cmdline *c) {
         return false;
 }
 
+static void print_loss(const Cmdline *c) {
+        if (isempty(c->configured.ours))
+                ctl_error("nothing was installed: %s", c->config->unknown_first);
+        else
+                ctl_error(
+                        "nothing was changed: %s; what is installed stays as it is until that is corrected "
+                        "(--remove takes it away)",
+                        c->config->unknown_first);
+}
+
 static bool may_install(const Cmdline *c) {
-        if (!c->loader) {
+        if (c->off == SWITCHED_OFF_CONTAINER) {
+                ctl_error("nothing was changed: what a machine boots is not installed from within a "
+                          "container; run it on that machine, or from outside with --root");
+                return false;
+        }
+        if (!c->loader && *c->line) {
                 ctl_error("no boot loader is known here; add this to the kernel command line by hand: %s",
                           c->line);
-                cmdline_print_sought(stderr);
+                cmdline_print_sought(c, stderr);
+                return false;
+        }
+        if (c->unreadable) {
+                ctl_error("nothing was changed: what the boot loader has is not known");
                 return false;
         }
         if (c->diagnostics.n_errors > 0) {
@@ -360,8 +426,7 @@ static bool may_install(const Cmdline *c) {
                 return false;
         }
         if (c->loses) {
-                ctl_error("nothing was changed: %s; --remove takes the arguments away",
-                          c->config->unknown_first);
+                print_loss(c);
                 return false;
         }
         for (size_t i = 0; i < c->n_contradictions; i++)
@@ -377,10 +442,16 @@ static bool may_install(const Cmdline *c) {
 static bool may_remove(const Cmdline *c) {
         if (!c->loader) {
                 ctl_error("no boot loader is known here: nothing can have been installed");
-                cmdline_print_sought(stderr);
+                cmdline_print_sought(c, stderr);
         } else if (c->loader->by_hand)
                 ctl_error("%s is changed by hand here: nothing can have been installed", c->loader->where);
         return c->loader && !c->loader->by_hand;
+}
+
+/* A second time they would do no harm, but hide from everybody which of the two counts. */
+bool cmdline_is_by_others(const Cmdline *c) {
+        return cmdline_knows_loader(c) && *c->line && isempty(c->configured.ours) &&
+               comparison_complete(&c->others);
 }
 
 /* Whether the loader has something else than it should have. */
@@ -390,17 +461,28 @@ static bool differs(const Cmdline *c, const char *line) {
 
 /* 1: changed, 0: it was so already, or negative errno with the reason among the diagnostics. */
 static int change(Cmdline *c, const char *line) {
-        if (c->loader->by_hand)
+        if (c->loader->by_hand || (*line && cmdline_is_by_others(c)))
                 return 0;
         if (c->options->dry_run)
                 return differs(c, line);
         return *line ? c->loader->install(&c->loader_context, line) : c->loader->remove(&c->loader_context);
 }
 
-static void print_change(const Cmdline *c, const char *line, bool changed) {
+/* What the loader has done on the way. */
+static void print_notes(const Cmdline *c, char *notes) {
+        for (char *line; (line = strsep(&notes, "\n"));)
+                if (*line)
+                        print_wrapped(c->options, line, 0, 4);
+}
+
+static void print_change(const Cmdline *c, const char *line, bool changed, char *notes) {
         _cleanup_free_ char *text = NULL;
 
-        if (!changed)
+        if (!changed && *line && !c->loader->by_hand && cmdline_is_by_others(c)) {
+                _cleanup_free_ char *place = others_place(c);
+
+                text = format_text("%s has them already, nothing is added: %s", place, line);
+        } else if (!changed)
                 text = format_text("%s: nothing to change%s%s", c->loader->where, *line ? ": " : "", line);
         else if (*line)
                 text = format_text("%s: %s: %s", c->loader->where,
@@ -409,6 +491,7 @@ static void print_change(const Cmdline *c, const char *line, bool changed) {
                 text = format_text("%s: %s", c->loader->where,
                                    c->options->dry_run ? "would be removed" : "removed");
         print_wrapped(c->options, text, 0, 4);
+        print_notes(c, notes);
         if (c->options->dry_run)
                 puts("nothing was written (--dry-run)");
         else if (changed && c->options->root && c->loader->tool)
@@ -417,9 +500,18 @@ static void print_change(const Cmdline *c, const char *line, bool changed) {
                 puts(*line ? "the next boot has them" : "the next boot does not have them");
 }
 
+/* But for the failure of the tool, which the last line tells. */
 static void print_diagnostic_lines(const Cmdline *c) {
+        const char *tool = c->failed_tool;
+
         for (size_t i = 0; i < c->diagnostics.n; i++) {
-                _cleanup_free_ char *line = format_diagnostic(&c->diagnostics.items[i]);
+                _cleanup_free_ char *line = NULL;
+
+                if (tool && streq_ptr(c->diagnostics.items[i].file, tool)) {
+                        tool = NULL;
+                        continue;
+                }
+                line = format_diagnostic(&c->diagnostics.items[i]);
                 _cleanup_free_ char *text = text_escape(line);
 
                 if (!text)
@@ -428,18 +520,70 @@ static void print_diagnostic_lines(const Cmdline *c) {
         }
 }
 
+/* What cannot be put back becomes an error of its own, behind the first. */
+static void print_failure(const Cmdline *c, int r, size_t n_errors) {
+        const char *slash = c->failed_tool ? strrchr(c->failed_tool, '/') : NULL;
+        bool restored = c->diagnostics.n_errors <= n_errors + 1;
+        _cleanup_free_ char *reason =
+                c->failed_tool                       ? format_text("%s failed (exit status %d)",
+                                             slash ? slash + 1 : c->failed_tool, c->failed_status)
+                : c->diagnostics.n_errors > n_errors ? format_text("%s", c->loader->where)
+                                                     : format_text("%s: %s", c->loader->where, strerror(-r));
+
+        ctl_error("%s: %s", reason,
+                  restored ? "nothing was changed" : "not all could be put back as it was (above)");
+}
+
+/* To hugepagesctl, where GRUB's configuration asks it for the arguments meanwhile: its warnings would be
+ * ours once more. */
+#define WARNED_ENV "HUGEPAGESCTL_HAS_WARNED"
+
+/* change(), with what has to be said about it. notes: of the loader. */
+static int change_and_tell(Cmdline *c, const char *line, char **ret_notes) {
+        size_t n_errors = c->diagnostics.n_errors, size;
+        int r;
+
+        c->loader_context.notes = open_memstream(ret_notes, &size);
+        if (!c->loader_context.notes || setenv(WARNED_ENV, "1", 1) < 0)
+                out_of_memory();
+        r = change(c, line);
+        if (r >= 0)
+                c->failed_tool = NULL;
+        (void) unsetenv(WARNED_ENV);
+        if (fclose(c->loader_context.notes) != 0)
+                out_of_memory();
+        c->loader_context.notes = NULL;
+        if (r > 0 && !c->options->dry_run)
+                look_again(c);
+        print_diagnostic_lines(c);
+        if (r < 0)
+                print_failure(c, r, n_errors);
+        return r;
+}
+
 /* No boot loader, and nothing for it. */
 static bool has_no_work(const Cmdline *c) {
-        return !c->options->remove && !c->loader && !*c->line && c->diagnostics.n_errors == 0;
+        return !c->options->remove && c->off != SWITCHED_OFF_CONTAINER && !c->loader && !*c->line &&
+               c->diagnostics.n_errors == 0 && !c->loses;
+}
+
+static void print_switch(const Cmdline *c, FILE *f) {
+        const char *reason = switched_off_to_request(c->off);
+
+        if (reason)
+                fprintf(f, "%s\n", reason);
 }
 
 static int run_change(Cmdline *c) {
         const char *line = c->options->remove ? "" : c->line;
+        _cleanup_free_ char *notes = NULL;
         int r;
 
         if (!c->options->dry_run && !ctl_is_root(c->options))
                 return CTL_FAILURE;
         look(c);
+        if (!c->options->remove && !c->options->json)
+                print_switch(c, stdout);
         if (has_no_work(c)) {
                 print_diagnostic_lines(c);
                 if (c->options->json)
@@ -452,18 +596,13 @@ static int run_change(Cmdline *c) {
                 print_diagnostic_lines(c);
                 return CTL_FAILURE;
         }
-        r = change(c, line);
-        if (r > 0 && !c->options->dry_run)
-                look_again(c);
-        print_diagnostic_lines(c);
-        if (r < 0) {
-                ctl_error("%s: %s", c->loader->where, strerror(-r));
+        r = change_and_tell(c, line, &notes);
+        if (r < 0)
                 return CTL_FAILURE;
-        }
         if (c->options->json)
                 cmdline_print_json(c, r > 0 ? TRISTATE_YES : TRISTATE_NO);
         else
-                print_change(c, line, r > 0);
+                print_change(c, line, r > 0, notes);
         return CTL_OK;
 }
 
@@ -488,8 +627,11 @@ static int check_status(const Cmdline *c) {
 }
 
 /* No word about the loader: its own tools may be what asks. With a failure they keep what they were given at
- * the installation, which a name that is not known must not cost. */
+ * the installation, which a name that is not known must not cost, nor that a disk's system is upgraded from
+ * within a container. */
 static int run_print(Cmdline *c) {
+        bool warned = !!getenv(WARNED_ENV);
+
         warn_too_long(c);
         if (c->options->json) {
                 look(c);
@@ -497,9 +639,15 @@ static int run_print(Cmdline *c) {
         } else {
                 if (*c->line)
                         puts(c->line);
-                print_diagnostic_lines(c);
+                if (!warned) {
+                        print_switch(c, stderr);
+                        print_diagnostic_lines(c);
+                }
         }
-        return c->diagnostics.n_errors > 0 || (!c->masked && c->config->unknown > 0) ? CTL_FAILURE : CTL_OK;
+        return c->diagnostics.n_errors > 0 || c->off == SWITCHED_OFF_CONTAINER ||
+                               (!c->masked && c->config->unknown > 0)
+                       ? CTL_FAILURE
+                       : CTL_OK;
 }
 
 static int run_check(Cmdline *c) {
@@ -589,9 +737,9 @@ int verb_cmdline(const Options *o, char *const *arguments) {
                 ctl_error("--dry-run goes with --install or --remove");
                 return CTL_USAGE;
         }
-        if (o->kernel && o->install) {
-                ctl_error(
-                        "--kernel does not go with --install: what is installed is for the running kernel");
+        if (o->kernel && o->install && !o->root) {
+                ctl_error("--kernel goes with --install below --root alone: here, what is installed is for "
+                          "the running kernel");
                 return CTL_USAGE;
         }
         read_loader(&c, o->check || o->install || o->remove || o->json);

@@ -6,6 +6,7 @@
 #include "boot/arguments.h"
 #include "boot/compare.h"
 #include "boot/loader.h"
+#include "boot/switch.h"
 #include "hugepagesctl/ctl.h"
 
 typedef enum CmdlineState {
@@ -28,16 +29,22 @@ typedef struct Cmdline {
         Diagnostics diagnostics;
         Config *config;
         Host *host;
-        char *release; /* of the kernel that the arguments are for */
-        bool masked;   /* nothing is asked for, whatever the drop-ins say */
+        char *release;   /* of the kernel that the arguments are for */
+        SwitchedOff off; /* as far as it matters here: see switched_off_to_request() */
+        bool masked;     /* nothing is asked for, whatever the drop-ins say */
         Arguments arguments;
         char *line;       /* all of them */
         size_t max_bytes; /* of a kernel's command line; 0: not known */
         bool faulty;      /* an error may have cost some of them */
-        bool loses;       /* they are less than what is installed */
+        bool loses;       /* a name that is not known may have cost some: they are less than what is
+                             installed, or none at all */
 
         LoaderContext loader_context;
-        const Loader *loader;       /* NULL: none is known here */
+        const Loader *loader;    /* NULL: none is known here */
+        bool unreadable;         /* it is there, and its configuration could not be read */
+        char *for_root;          /* the file of it that only root may read; else NULL */
+        const char *failed_tool; /* of its tools the first that failed, with this exit status */
+        int failed_status;
         LoaderArguments configured; /* what its next boot has; all NULL where that could not be read */
         Comparison running;         /* with /proc/cmdline */
         Comparison next;            /* with what the loader has */
@@ -69,8 +76,14 @@ void cmdline_lint(const Options *o, Diagnostics *d);
  * nothing of ours is installed, and so all is somebody else's. */
 char *cmdline_of_others(const Options *o);
 
-/* What would tell each boot loader, a line each. */
-void cmdline_print_sought(FILE *f);
+/* Whether the others' arguments have all that is asked for, so that nothing of ours is to be added. */
+bool cmdline_is_by_others(const Cmdline *c);
+
+/* Whether there is a running kernel to compare with: below a root that is an image there is none. */
+bool cmdline_has_kernel(const Cmdline *c);
+
+/* What would tell each boot loader, a line each, and what is missing of one that is nearly there. */
+void cmdline_print_sought(const Cmdline *c, FILE *f);
 
 void cmdline_print_json(const Cmdline *c, Tristate changed);
 void cmdline_print_check(const Cmdline *c);

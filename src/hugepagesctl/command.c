@@ -2,6 +2,7 @@
 /* Running the tools of others: boot loaders', and those that build initrds. */
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -70,13 +71,38 @@ static int run_for_output(const char *const *argv, char **ret_output) {
         return s;
 }
 
+/* Through a process in between, which keeps what we have locked until the tool has ended, also where we are
+ * killed: another of us would run the same tool beside it. Not through the tool itself, which may leave a
+ * daemon behind. */
+static int spawn_kept(const char *const *argv, pid_t *ret) {
+        pid_t tool, pid;
+
+        if (access(argv[0], X_OK) < 0)
+                return -errno;
+        pid = fork();
+        if (pid < 0)
+                return -errno;
+        if (pid > 0) {
+                *ret = pid;
+                return 0;
+        }
+        if (spawn(argv, STDERR_FILENO, &tool) < 0)
+                _exit(127);
+        /* A terminal sends its signals to all of us: only the tool's end is ours. */
+        (void) signal(SIGHUP, SIG_IGN);
+        (void) signal(SIGINT, SIG_IGN);
+        (void) signal(SIGQUIT, SIG_IGN);
+        (void) signal(SIGTERM, SIG_IGN);
+        _exit(wait_for(tool));
+}
+
 int command_run(void *userdata, const char *const *argv, char **ret_output) {
-        pid_t pid;
+        pid_t pid = -1;
         int r;
 
         fflush(stdout);
         if (ret_output)
                 return run_for_output(argv, ret_output);
-        r = spawn(argv, STDERR_FILENO, &pid);
+        r = spawn_kept(argv, &pid);
         return r < 0 ? r : wait_for(pid);
 }

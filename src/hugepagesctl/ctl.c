@@ -54,7 +54,14 @@ const Verb verbs[] = {
         { "cmdline", verb_cmdline, "", COMPLETE_NOTHING,
           1u << INDEX_JSON | 1u << INDEX_DRY_RUN | 1u << INDEX_CHECK | 1u << INDEX_INSTALL |
                   1u << INDEX_REMOVE | 1u << INDEX_KERNEL,
-          "the kernel arguments that the drop-ins ask for" },
+          "the kernel arguments that the drop-ins ask for",
+          .notes = "--install and --remove need root, and so does --check where a file of the boot\n"
+                   "loader is for root alone.\n\n"
+                   "Exit status of --check:\n"
+                   "  0  all is in place\n"
+                   "  1  a drop-in or another argument stands in the way, or a file cannot be read\n"
+                   "  3  a reboot is needed\n"
+                   "  4  not installed, or installed for other pools" },
         { "initrd", verb_initrd, "", COMPLETE_NOTHING,
           1u << INDEX_DRY_RUN | 1u << INDEX_RECORD | 1u << INDEX_UPDATE,
           "the drop-in that the initrd is to have" },
@@ -117,6 +124,14 @@ static const OptionInfo *find_option(int c) {
                 if (option_table[i].value == c)
                         return &option_table[i];
         return NULL;
+}
+
+/* Index in option_table, or SIZE_MAX. */
+static size_t find_option_by_name(const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(option_table); i++)
+                if (streq(option_table[i].name, name))
+                        return i;
+        return SIZE_MAX;
 }
 
 static void report_bad_option(int c, char *const *argv) {
@@ -309,13 +324,27 @@ static int close_stdout(int status) {
         return CTL_FAILURE;
 }
 
+static void report_argument(const Verb *verb, const char *argument) {
+        size_t option = find_option_by_name(argument);
+
+        if (option < ELEMENTSOF(option_table) &&
+            (option >= _INDEX_OF_VERBS || (verb->options & 1u << option)))
+                ctl_error("%s takes no argument '%s' (did you mean --%s?)", verb->name, argument, argument);
+        else
+                ctl_error("%s takes no argument '%s'", verb->name, argument);
+}
+
 static void report_unknown_verb(const char *name) {
         const char *names[ELEMENTSOF(verbs)], *meant;
+        size_t option;
 
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 names[i] = verbs[i].name;
         meant = suggest_word(names, ELEMENTSOF(verbs), name);
-        if (meant)
+        option = find_option_by_name(name);
+        if (option < _INDEX_OF_VERBS && only_verb(option))
+                ctl_error("unknown verb '%s' (did you mean '%s --%s'?)", name, only_verb(option), name);
+        else if (meant)
                 ctl_error("unknown verb '%s' (did you mean %s?)", name, meant);
         else
                 ctl_error("unknown verb '%s' (see hugepagesctl --help)", name);
@@ -343,7 +372,7 @@ static int run(int argc, char *argv[], Options *o) {
         }
         argv += !!*argv;
         if (*argv && isempty(verb->arguments)) {
-                ctl_error("%s takes no argument '%s'", verb->name, *argv);
+                report_argument(verb, *argv);
                 return CTL_USAGE;
         }
         if (check_verb_options(verb, used) < 0)

@@ -12,8 +12,7 @@ static bool verb_has_option(const Verb *verb, size_t i) {
         return i >= _INDEX_OF_VERBS || verb->options & 1u << i;
 }
 
-/* The name of the only verb that has the option; NULL where several have it. */
-static const char *only_verb(size_t i) {
+const char *only_verb(size_t i) {
         const char *name = NULL;
 
         for (size_t v = 0; v < n_verbs; v++) {
@@ -62,6 +61,8 @@ static void help_verb(const Verb *verb) {
         print_wrapped(&layout, verb->help, 0, 0);
         puts("\nOptions:");
         help_options_of(verb);
+        if (verb->notes)
+                printf("\n%s\n", verb->notes);
         help_columns(verb);
 }
 

@@ -3,17 +3,21 @@
 
 #include <fcntl.h>
 
+#include "apply/resolve.h"
 #include "basic/format.h"
 #include "boot/arguments.h"
+#include "boot/compare.h"
 #include "config/dropins.h"
 #include "config/origins.h"
 #include "config/text.h"
+#include "hugepagesctl/initrd-built.h"
 #include "hugepagesctl/initrd.h"
 
 #define UPDATE_INITRAMFS "/usr/sbin/update-initramfs"
 #define DRACUT "/usr/bin/dracut"
 #define OSTREE_BOOTED "/run/ostree-booted"
 #define UPDATE_HINT "\"hugepagesctl initrd --update\" builds it anew"
+#define OR_LEAVE_HINT UPDATE_HINT ", Initrd=no in [System] leaves it out"
 
 /* The drop-in. All pools are in it, not only gigantic ones: what KeepFree= allows is one sum, and essential
  * pools come first whatever their page size. Values are written in one form however they were spelt, so that
@@ -23,15 +27,16 @@ static bool reserves(const Pool *p) {
         return !p->section.dropped && p->size.type != AMOUNT_UNSET;
 }
 
+static bool is_gigantic(const Pool *p, const Host *h) {
+        return reserves(p) &&
+               page_size_is_gigantic(h, p->page_size > 0 ? p->page_size : h->default_page_size);
+}
+
 /* NULL where there is none. */
 static const Pool *first_gigantic(const Config *c, const Host *h) {
-        for (size_t i = 0; i < c->n_pools; i++) {
-                const Pool *p = c->pools[i];
-
-                if (reserves(p) &&
-                    page_size_is_gigantic(h, p->page_size > 0 ? p->page_size : h->default_page_size))
-                        return p;
-        }
+        for (size_t i = 0; i < c->n_pools; i++)
+                if (is_gigantic(c->pools[i], h))
+                        return c->pools[i];
         return NULL;
 }
 
@@ -107,15 +112,16 @@ static char *format_dropin(const Config *c) {
         return text;
 }
 
-/* From the drop-ins alone, and no Plan: initrds are also built where this kernel is not the one that they
- * are for. */
+/* From the drop-ins alone: initrds are also built where this kernel is not the one that they are for. Who
+ * judges the initrd of this machine adds what this machine says of them. */
 typedef struct Wanted {
-        Diagnostics diagnostics; /* of the drop-ins */
+        Diagnostics diagnostics; /* of the drop-ins; in wanted_judge(), the errors of the plan too */
         Config *config;
         Host *host;
         bool declined;    /* nothing is wanted, whatever the pools are */
         const Pool *pool; /* the first gigantic one; NULL for none */
         char *text;       /* "" where there is nothing to do for the initrd */
+        bool on_cmdline;  /* the running kernel's command line has all gigantic pages */
 } Wanted;
 
 static void wanted_done(Wanted *w) {
@@ -125,6 +131,12 @@ static void wanted_done(Wanted *w) {
         free(w->text);
 }
 
+static void wanted_rewrite(Wanted *w) {
+        w->pool = first_gigantic(w->config, w->host);
+        free(w->text);
+        w->text = w->pool && !w->declined ? format_dropin(w->config) : format_text("%s", "");
+}
+
 static void wanted_load(const Options *o, Wanted *w) {
         Diagnostics of_host = {}; /* of the machine that builds: no matter */
 
@@ -132,9 +144,68 @@ static void wanted_load(const Options *o, Wanted *w) {
             host_load(o->root, HOST_SIZES, &w->host, &of_host) < 0)
                 out_of_memory();
         diag_done(&of_host);
-        w->pool = first_gigantic(w->config, w->host);
         w->declined = !w->config->system.initrd || unit_is_masked_for_good(o->root);
-        w->text = w->pool && !w->declined ? format_dropin(w->config) : format_text("%s", "");
+        wanted_rewrite(w);
+}
+
+/* What of a page size the plan's pools ask for, in pages. */
+static uint64_t requested_pages(const Plan *p, size_t size_index) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < p->n_pools; i++)
+                if (p->pools[i].size_index == size_index)
+                        pages = add_sat(pages, p->pools[i].requested);
+        return pages;
+}
+
+/* Of every gigantic page size that is asked for, hugepages= has as many. */
+static bool is_on_cmdline(const Plan *p) {
+        BootSettings settings;
+        bool all = true;
+
+        if (!p->host->cmdline ||
+            boot_settings_parse(p->host->cmdline, p->host->default_page_size, &settings) < 0)
+                return false;
+        for (size_t i = 0; i < p->host->n_sizes && all; i++) {
+                uint64_t bytes = p->host->sizes[i].bytes, pages = requested_pages(p, i);
+                const BootSetting *s = boot_settings_find(&settings, BOOT_PAGES, bytes);
+
+                if (pages > 0 && page_size_is_gigantic(p->host, bytes))
+                        all = s && s->value && boot_value_sum(s->value) >= pages;
+        }
+        boot_settings_done(&settings);
+        return all;
+}
+
+/* In a container, and where no /sys tells the page sizes, an image is made for another machine. */
+static bool is_this_machine(const Options *o, const Host *h) {
+        return h->n_sizes > 0 && switched_off(o->root) != SWITCHED_OFF_CONTAINER;
+}
+
+/* A pool that this machine cannot have is lost as by a misspelling: what is wrong with it joins the
+ * mistakes, and it leaves the text. */
+static void wanted_judge(const Options *o, Wanted *w) {
+        _cleanup_(plan_freep) Plan *plan = NULL;
+        Diagnostics of_host = {}, of_plan = {};
+        PlanInput input = { .config = w->config, .pci_node = resolve_pci_node, .userdata = o->root };
+
+        if (w->declined || !is_this_machine(o, w->host))
+                return;
+        host_free(TAKE_PTR(w->host));
+        if (host_load(o->root, HOST_ALL, &w->host, &of_host) < 0)
+                out_of_memory();
+        diag_done(&of_host);
+        input.host = w->host;
+        if (plan_make(&input, &plan, &of_plan) < 0)
+                out_of_memory();
+        for (size_t i = 0; i < of_plan.n; i++)
+                if (of_plan.items[i].severity == SEVERITY_ERROR)
+                        diag_error(&w->diagnostics,
+                                   ((Source){ of_plan.items[i].file, of_plan.items[i].line }), "%s",
+                                   of_plan.items[i].message);
+        diag_done(&of_plan);
+        w->on_cmdline = is_on_cmdline(plan);
+        wanted_rewrite(w);
 }
 
 static bool is_first_unknown(const Config *c, const Diagnostic *d) {
@@ -184,15 +255,16 @@ static const char *initrd_tool(const Options *o) {
         return NULL;
 }
 
-/* What the newest initrd that is known of reserves. NULL where none is known. Two witnesses: what was in the
- * one that this system has booted with, and what was put into the one that was built here last. An image
- * that was built elsewhere leaves only the first, one that has not booted yet only the second. */
+/* What the newest initrd that is known of reserves. NULL where none has ever had a part of ours. Two
+ * witnesses: what was in the one that this system has booted with, and what was put into the one that was
+ * built here last. An image that was built elsewhere leaves only the first, one that has not booted yet only
+ * the second. */
 static char *initrd_contents(const Options *o) {
         struct timespec booted_at, built_at;
         _cleanup_free_ char *booted = read_copy(o, INITRD_BOOTED_PATH, &booted_at),
                             *built = read_copy(o, INITRD_BUILT_PATH, &built_at);
 
-        if (booted_at.tv_sec == 0 && built_at.tv_sec == 0 && !initrd_tool(o))
+        if (booted_at.tv_sec == 0 && built_at.tv_sec == 0)
                 return NULL;
         return is_later(&booted_at, &built_at) ? TAKE_PTR(booted) : TAKE_PTR(built);
 }
@@ -249,11 +321,15 @@ static char *find_lost_pool(const Options *o, const Wanted *w) {
         return NULL;
 }
 
-/* What the initrd lacks, one sentence; NULL for nothing. */
-static char *find_fault(const Options *o, const Wanted *w) {
+/* What the initrd lacks, one sentence; NULL for nothing. asked: an initrd was asked for. Otherwise it is
+ * only judged where one has had the pools before: nobody is to be talked into it who has chosen another way.
+ */
+static char *find_fault(const Options *o, const Wanted *w, bool asked) {
         _cleanup_free_ char *contents = initrd_contents(o);
 
-        if (!contents || same_dropin(w->text, contents))
+        if (!contents && !asked)
+                return NULL;
+        if (same_dropin(w->text, contents ?: ""))
                 return NULL;
         /* It may be better than what would be built anew. */
         if (find_mistake(w))
@@ -262,17 +338,24 @@ static char *find_fault(const Options *o, const Wanted *w) {
                 return format_text(
                         "the initrd is stale, it reserves gigantic pages that it should not; " UPDATE_HINT);
         if (isempty(contents))
-                return format_text("the initrd does not reserve the pages of pool %s; " UPDATE_HINT,
-                                   w->pool->section.name);
+                return w->on_cmdline && !asked ? NULL
+                                               : format_text("the initrd does not reserve the pages of pool "
+                                                             "%s; " OR_LEAVE_HINT,
+                                                             w->pool->section.name);
         return format_text(
-                "the initrd is stale, it was built for other pools than there are now; " UPDATE_HINT);
+                "the initrd is stale, it was built for other pools than there are now; " OR_LEAVE_HINT);
 }
 
-char *initrd_fault(const Options *o) {
+static char *load_fault(const Options *o, bool asked) {
         _cleanup_(wanted_done) Wanted w = {};
 
         wanted_load(o, &w);
-        return find_fault(o, &w);
+        wanted_judge(o, &w);
+        return find_fault(o, &w, asked);
+}
+
+char *initrd_fault(const Options *o) {
+        return load_fault(o, o->initrd);
 }
 
 /* Behind the mistake itself. */
@@ -291,10 +374,11 @@ void initrd_lint(const Options *o, Diagnostics *d) {
         const Diagnostic *mistake;
 
         wanted_load(o, &w);
+        wanted_judge(o, &w);
         mistake = find_mistake(&w);
         if (mistake)
                 lint_lost_pool(o, &w, mistake, d);
-        fault = find_fault(o, &w);
+        fault = find_fault(o, &w, /* asked= */ false);
         if (fault)
                 diag_warning(d, w.pool ? w.pool->section.source : (Source){}, "%s", fault);
 }
@@ -331,26 +415,82 @@ static bool may_build(const Options *o) {
         const Diagnostic *mistake;
 
         wanted_load(o, &w);
+        wanted_judge(o, &w);
         mistake = find_mistake(&w);
         if (!mistake)
                 return true;
         text = diag_format(mistake);
-        ctl_error("not built: %s may have cost a pool: %s",
+        ctl_error("not built, correct that first: %s may have cost a pool: %s",
                   mistake->severity == SEVERITY_ERROR ? "an error" : "an unknown name", text ?: "");
         return false;
 }
 
+/* "vm" or "vm, dpdk"; NULL for none. */
+static char *list_gigantic(const Wanted *w) {
+        char *list = NULL;
+
+        for (size_t i = 0; i < w->config->n_pools && !isempty(w->text); i++) {
+                _cleanup_free_ char *before = list;
+
+                if (is_gigantic(w->config->pools[i], w->host))
+                        list = format_text("%s%s%s", before ?: "", before ? ", " : "",
+                                           w->config->pools[i]->section.name);
+                else
+                        TAKE_PTR(before);
+        }
+        return list;
+}
+
+static void print_built(const Options *o, const Built *built) {
+        _cleanup_(wanted_done) Wanted w = {};
+        _cleanup_free_ char *pools = NULL;
+        const char *with = built->n > 1 ? "them" : "it";
+
+        wanted_load(o, &w);
+        pools = list_gigantic(&w);
+        for (size_t i = 0; i < built->n; i++)
+                printf("built: %s\n", built->paths[i]);
+        if (built->n == 0)
+                puts("the initrd was built");
+        if (pools)
+                printf("the next boot with %s has the pages of pool %s from the initrd\n", with, pools);
+        else
+                printf("the next boot with %s reserves nothing in the initrd\n", with);
+}
+
+/* The tool itself may have done well, and yet the boot loader does not get it. */
+static int report_built(const Options *o, time_t since) {
+        _cleanup_(built_done) Built built = {};
+        Diagnostics d = {};
+        int r = built_find(o->root, since, &built, &d);
+        bool all;
+
+        if (r < 0)
+                ctl_error("what the boot loader has cannot be told: %s", strerror(-r));
+        for (size_t i = 0; i < d.n; i++) {
+                _cleanup_free_ char *line = format_diagnostic(&d.items[i]);
+
+                fprintf(stderr, "%s\n", line);
+        }
+        all = r >= 0 && d.n_warnings == 0;
+        diag_done(&d);
+        if (all && !o->json)
+                print_built(o, &built);
+        return all ? CTL_OK : CTL_FAILURE;
+}
+
 static int build(const Options *o, const char *const *command) {
         _cleanup_free_ char *fault = NULL;
+        time_t since = time(NULL);
         int r = command_run(NULL, command, NULL);
 
         if (r != 0) {
                 ctl_error("%s has failed%s%s", command[0], r > 0 ? "" : ": ", r > 0 ? "" : strerror(-r));
                 return CTL_FAILURE;
         }
-        fault = initrd_fault(o);
+        fault = load_fault(o, /* asked= */ true);
         if (!fault)
-                return CTL_OK;
+                return report_built(o, since);
         ctl_error("%s has not put the pools into the initrd: is hugepages-setup left out in its "
                   "configuration?",
                   command[0]);
@@ -373,7 +513,7 @@ static int update(const Options *o) {
 }
 
 int initrd_renew(const Options *o) {
-        _cleanup_free_ char *fault = initrd_fault(o);
+        _cleanup_free_ char *fault = load_fault(o, /* asked= */ true);
         const char *const *command = fault ? update_command(o) : NULL;
 
         if (!fault)
@@ -419,6 +559,8 @@ int verb_initrd(const Options *o, char *const *arguments) {
                 return update(o);
         wanted_load(o, &w);
         print_mistakes(&w);
+        if (w.pool && unit_is_masked_for_good(o->root))
+                fprintf(stderr, "%s\n", switched_off_to_request(SWITCHED_OFF_MASKED));
         fputs(w.text, stdout);
         if (o->record)
                 record(o, w.text);

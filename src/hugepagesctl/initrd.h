@@ -5,8 +5,8 @@
 
 #include "hugepagesctl/ctl.h"
 
-/* What the initrd of the next boot lacks, one sentence, to be freed by the caller; NULL where it is as
- * declared, or nothing is known of any. */
+/* What the initrd of the next boot lacks, one sentence, to be freed by the caller. NULL where it is as
+ * declared, where no initrd has ever had a pool, and while a drop-in has an error. */
 char *initrd_fault(const Options *o);
 
 /* The same as a warning. */

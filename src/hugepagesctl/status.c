@@ -90,7 +90,8 @@ static void print_sizes(const Status *s) {
                 any |= h->sizes[i].total.nr > 0 ||
                        (i < s->outcome->n_sizes && s->outcome->sizes[i].has_pool);
         if (h->n_sizes == 0)
-                puts("\nThis kernel has no huge pages (hugetlb).");
+                puts(h->no_sysfs ? "\nThere is no /sys here to tell the huge page sizes."
+                                 : "\nThis kernel has no huge pages (hugetlb).");
         else if (!any)
                 puts("\nThe kernel holds no huge pages.");
         else

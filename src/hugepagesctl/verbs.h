@@ -57,6 +57,7 @@ typedef struct Verb {
         unsigned options;      /* by index, of those that not every verb has */
         const char *help;
         const TableInfo *const *tables; /* those of -o; NULL for none */
+        const char *notes;              /* what its help has below the options, in lines; NULL for nothing */
 } Verb;
 
 extern const Verb verbs[]; /* the first one is the default */
@@ -64,6 +65,9 @@ extern const size_t n_verbs;
 
 /* help.c: of one verb, or NULL for all. */
 void help(const Verb *verb);
+
+/* The name of the only verb that has the option of this index; NULL where several have it. */
+const char *only_verb(size_t i);
 
 /* NULL where there is none. */
 const Verb *find_verb(const char *name);

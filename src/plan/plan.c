@@ -54,8 +54,7 @@ static size_t resolve_page_size(const Pool *pool, const Host *host, Diagnostics 
                 return i;
         list_sizes(host, known, sizeof(known));
         if (host->n_sizes == 0)
-                diag_error(d, pool->section.source,
-                           "this kernel has no huge pages (hugetlb); pool %s is dropped",
+                diag_error(d, pool->section.source, "%s; pool %s is dropped", host_why_no_sizes(host),
                            pool->section.name);
         else if (bytes == 0)
                 diag_error(

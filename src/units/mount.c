@@ -31,8 +31,8 @@ static int resolve_page_size(const Units *u, const Mount *m, const Pool *pool, u
                 return 0;
 
         if (host->n_sizes == 0)
-                diag_error(u->diagnostics, m->section.source,
-                           "this kernel has no huge pages (hugetlb); mount %s is dropped", name);
+                diag_error(u->diagnostics, m->section.source, "%s; mount %s is dropped",
+                           host_why_no_sizes(host), name);
         else if (*ret == 0)
                 diag_error(u->diagnostics, source,
                            "this kernel has no default huge page size; mount %s needs PageSize=", name);

@@ -27,7 +27,7 @@ typedef struct Bed {
         LoaderContext context;
         Diagnostics diagnostics;
         unsigned n_runs;
-        const char *fail, *old; /* $FAKE_FAIL, $FAKE_OLD */
+        const char *fail, *old, *no_kernel; /* $FAKE_FAIL, $FAKE_OLD, $FAKE_NO_KERNEL */
 } Bed;
 
 static inline int run_fake(void *userdata, const char *const *argv, char **ret_output) {
@@ -51,6 +51,7 @@ static inline int run_fake(void *userdata, const char *const *argv, char **ret_o
                 setenv("FAKE_ROOT", b->root, 1);
                 setenv("FAKE_FAIL", b->fail ?: "", 1);
                 setenv("FAKE_OLD", b->old ?: "", 1);
+                setenv("FAKE_NO_KERNEL", b->no_kernel ?: "", 1);
                 dup2(fds[1], STDOUT_FILENO);
                 dup2(fds[1], STDERR_FILENO);
                 execv(path, (char *const *) argv);

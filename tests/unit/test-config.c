@@ -293,7 +293,7 @@ static void syntax_that_is_fine(void **state) {
                 { "# comment\n; comment\n  # indented comment\n\n \t\n[Pool a]\n#Size=1G\nSize=2G # no "
                   "comment\n",
                   "a:8 error: Size=2G # no comment: not a size (expected bytes, K, M, G, T, or a "
-                  "percentage)\n",
+                  "percentage; a comment needs a line of its own)\n",
                   "[Pool a] dropped\n" },
                 { "\xef\xbb\xbf[Pool a]\r\nSize = 2G\r\n", "", "[Pool a] Size=2G\n" },
                 { "[Pool a]\nSize=2G", "", "[Pool a] Size=2G\n" },
@@ -478,6 +478,13 @@ static void unknown_is_a_warning_with_a_suggestion(void **state) {
                 { "[Pool a]\nSize=1G\nColour=blue\n",
                   "a:3 warning: Colour=blue: unknown key of [Pool], ignored\n", "[Pool a] Size=1G\n" },
         };
+        static const struct {
+                const char *name, *meant;
+        } aliases[] = {
+                { "Node", "Nodes" },      { "NumaNode", "Nodes" }, { "NUMANodes", "Nodes" },
+                { "NrPages", "Pages" },   { "Count", "Pages" },    { "nr_hugepages", "Pages" },
+                { "HugePages", "Pages" },
+        };
         char buffer[64];
 
         CHECK_CASES(cases);
@@ -485,6 +492,14 @@ static void unknown_is_a_warning_with_a_suggestion(void **state) {
                             " (a key of [Pool])");
         assert_string_equal(suggest_key(SECTION_POOL, "Pgaes", buffer, sizeof(buffer)),
                             " (did you mean Pages=?)");
+        for (size_t i = 0; i < ELEMENTSOF(aliases); i++) {
+                char expected[64];
+
+                snprintf(expected, sizeof(expected), " (did you mean %s=?)", aliases[i].meant);
+                assert_string_equal(suggest_key(SECTION_POOL, aliases[i].name, buffer, sizeof(buffer)),
+                                    expected);
+        }
+        assert_string_equal(suggest_key(SECTION_MOUNT, "Count", buffer, sizeof(buffer)), "");
         assert_string_equal(suggest_key(SECTION_POOL, "Ab", buffer, sizeof(buffer)), "");
         assert_string_equal(suggest_key(SECTION_POOL, "", buffer, sizeof(buffer)), "");
         assert_string_equal(suggest_section("thp", buffer, sizeof(buffer)), " (did you mean [THP]?)");
@@ -561,6 +576,39 @@ static void bad_value_has_a_suggestion(void **state) {
         }
 }
 
+static void bad_value_tells_what_the_line_should_be(void **state) {
+        static const struct {
+                SectionType type;
+                const char *key, *value, *told;
+        } cases[] = {
+                { SECTION_POOL, "Pages", "4 Nodes=0",
+                  "; one key a line: did you mean Nodes=0 in a line of its own?" },
+                { SECTION_POOL, "PageSize", "1G\tPages=0:4,1:4",
+                  "; one key a line: did you mean Pages=0:4,1:4 in a line of its own?" },
+                { SECTION_POOL, "Pages", "4 Colour=0", "" },
+                { SECTION_POOL, "Pages", "4 Nodes=\xff", "" },
+                { SECTION_POOL, "Pages", "4 Nodes=012345678901234567890123456789", "" },
+                { SECTION_POOL, "Pages", "4 # four", "; a comment needs a line of its own" },
+                { SECTION_POOL, "Essential", "yes\t #it is", "; a comment needs a line of its own" },
+                { SECTION_POOL, "Pages", "four # 4", "" },
+                { SECTION_POOL, "Pages", " # four", "" },
+                { SECTION_POOL, "Pages", "4G", "; did you mean Size=4G?" },
+                { SECTION_POOL, "Pages", "4GB", "; did you mean Size=4G?" },
+                { SECTION_POOL, "Pages", "0:4G,1:12G", "; did you mean Size=0:4G,1:12G?" },
+                { SECTION_POOL, "Pages", "25%", "; did you mean Size=25%?" },
+                { SECTION_POOL, "Pages", "4K", "" },
+                { SECTION_POOL, "OvercommitPages", "1G", "; did you mean Overcommit=1G?" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                char buffer[128];
+
+                assert_string_equal(suggest_value(section_find_key(cases[i].type, cases[i].key),
+                                                  cases[i].value, buffer, sizeof(buffer)),
+                                    cases[i].told);
+        }
+}
+
 static void assert_unknown(const char *text, size_t n, const char *first) {
         _cleanup_temp_root_ char *root = temp_root_new();
         _cleanup_(config_freep) Config *c = NULL;
@@ -634,7 +682,8 @@ static const ValueCase bad_values[] = {
         { "Pool a", "Nodes=pci:0000:3b:00.8", "not a PCI address" NODES },
         { "Pool a", "Nodes=pci:0000:3b:00.0x", "not a PCI address" NODES },
         { "Pool a", "Overcommit=5%", "not a size (expected bytes, K, M, G, T)" },
-        { "Pool a", "OvercommitPages=5G", "not a number of pages (expected a number)" },
+        { "Pool a", "OvercommitPages=5G",
+          "not a number of pages (expected a number; did you mean Overcommit=5G?)" },
         { "Pool a", "Essential=maybe", "not a boolean (expected yes or no)" },
         { "Mount a", "Where=dev/x", "not an absolute path" WHERE },
         { "Mount a", "Where=\"/mnt/x\"", "not an absolute path" WHERE },
@@ -1450,6 +1499,7 @@ int main(void) {
                 cmocka_unit_test(after_a_bad_header_all_is_refused_up_to_the_next),
                 cmocka_unit_test(unknown_is_a_warning_with_a_suggestion),
                 cmocka_unit_test(bad_value_has_a_suggestion),
+                cmocka_unit_test(bad_value_tells_what_the_line_should_be),
                 cmocka_unit_test(unknown_that_may_cost_a_pool_is_counted),
                 cmocka_unit_test(every_bad_value_is_told_with_what_was_expected),
                 cmocka_unit_test(bad_value_costs_the_least_that_is_safe),

@@ -36,14 +36,20 @@ static void assert_edited(const char *text, const char *with, const char *change
 
 static void test_no_words(void **state) {
         assert_edited("", OURS, NEW, "");
-        assert_edited("\n", "\n" OURS, "\n" NEW, "\n");
-        assert_edited("# comment\n", "# comment\n" OURS, "# comment\n" NEW, "# comment\n");
-        assert_edited("# a\n\t# b", "# a\n\t# b\n" OURS, "# a\n\t# b\n" NEW, "# a\n\t# b\n");
+        assert_edited("\n", "\n" OURS "\n", "\n" NEW "\n", "\n");
+        assert_edited("# comment\n", "# comment\n" OURS "\n", "# comment\n" NEW "\n", "# comment\n");
+        assert_edited("# c\n\n", "# c\n\n" OURS "\n", "# c\n\n" NEW "\n", "# c\n\n");
+        assert_edited("# a\n\t# b", "# a\n\t# b\n" OURS, "# a\n\t# b\n" NEW, "# a\n\t# b");
+        assert_edited("  ", "  " OURS, "  " NEW, "  ");
 }
 
 static void test_words_for_init(void **state) {
         assert_edited("-- single\n", OURS " -- single\n", NEW " -- single\n", "-- single\n");
         assert_edited("--", OURS " --", NEW " --", "--");
+        assert_edited(" -- foo", " " OURS " -- foo", " " NEW " -- foo", " -- foo");
+        assert_edited("  -- foo\n", "  " OURS " -- foo\n", "  " NEW " -- foo\n", "  -- foo\n");
+        assert_edited("# c\n\t-- foo\n", "# c\n\t" OURS " -- foo\n", "# c\n\t" NEW " -- foo\n",
+                      "# c\n\t-- foo\n");
 }
 
 static void test_open_quote(void **state) {
@@ -53,8 +59,13 @@ static void test_open_quote(void **state) {
         assert_int_equal(edit_replace("root=1 a=\"b c\n", TEXT_CMDLINE, &none, OURS, &result), -EBADMSG);
         assert_int_equal(edit_replace("linux /l\noptions a=\"b c\n", TEXT_ENTRY, &none, OURS, &result),
                          -EBADMSG);
+        /* Those who read these files join the lines: the last is within the quotes. */
+        assert_int_equal(edit_replace("a=\"b c\nro\n", TEXT_CMDLINE, &none, OURS, &result), -EBADMSG);
+        assert_int_equal(
+                edit_replace("options \" root=1 ro\noptions quiet\n", TEXT_ENTRY, &none, OURS, &result),
+                -EBADMSG);
         assert_null(result);
-        assert_edited("a=\"b c\nro\n", "a=\"b c\nro " OURS "\n", "a=\"b c\nro " NEW "\n", "a=\"b c\nro\n");
+        assert_edited("ro -- \"x\n", "ro " OURS " -- \"x\n", "ro " NEW " -- \"x\n", "ro -- \"x\n");
 }
 
 static char *path_below(const char *root, const char *path) {
@@ -76,7 +87,7 @@ static void test_link_to_no_file(void **state) {
         link = path_below(root, "/etc/kernel/cmdline");
         assert_int_equal(mkfifo(null, 0600), 0);
         assert_int_equal(symlink("/dev/null", link), 0);
-        assert_int_equal(file_replace(root, "/etc/kernel/cmdline", "a", 1), -EINVAL);
+        assert_int_equal(file_replace(root, "/etc/kernel/cmdline", "a", 1), -ENOLINK);
         assert_int_equal(lstat(null, &st), 0);
         assert_true(S_ISFIFO(st.st_mode));
         assert_int_equal(lstat(link, &st), 0);

@@ -117,14 +117,56 @@ static void test_grub_words_of_the_administrator_are_his(void **state) {
                          "nosmt console=ttyS0 quiet splash hugepagesz=2M hugepages=4");
 }
 
-static void test_grub_that_loses_them_is_told(void **state) {
+/* Nothing is left of it, and it is told who takes them away. */
+static void assert_lost(const char *file, const char *text, const char *message) {
         _cleanup_bed_ Bed *b = grub_new();
 
-        temp_root_write(b->root, "/etc/default/grub.d/zzz.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=lost\n");
+        temp_root_write(b->root, file, text);
+        assert_int_equal(update_grub(b), 0);
+        assert_int_equal(remove_below(b, GRUB_CFG), 0);
+        temp_root_write(b->root, GRUB_CFG, GRUB_CFG_PLAIN);
+        answer(b, OURS "\n");
+        assert_int_equal(install(b, OURS), -EIO);
+        assert_message(b, message);
+        assert_file(b, GRUB_FILE, NULL);
+        assert_file(b, GRUB_CFG, GRUB_CFG_PLAIN);
+}
+
+static void test_grub_that_loses_them_is_told(void **state) {
+        assert_lost("/etc/default/grub.d/zzz.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=lost\n",
+                    "/etc/default/grub.d/zzz.cfg: sets GRUB_CMDLINE_LINUX_DEFAULT anew");
+        assert_lost("/etc/default/grub.d/60-own.cfg", "GRUB_CMDLINE_LINUX='quiet -- single'\n",
+                    "/etc/default/grub: the arguments would stand behind a \"--\"");
+        assert_lost("/etc/default/grub.d/60-own.cfg", "readonly GRUB_CMDLINE_LINUX_DEFAULT\n",
+                    GRUB_FILE ": GRUB_CMDLINE_LINUX_DEFAULT or another variable of it is readonly");
+        assert_lost("/etc/default/grub.d/60-own.cfg", "readonly hugepages_arguments=x\n",
+                    GRUB_FILE ": GRUB_CMDLINE_LINUX_DEFAULT or another variable of it is readonly");
+}
+
+/* In an image that has no kernel yet, grub-mkconfig makes no entry. */
+static void test_grub_without_a_kernel_gets_them_later(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+
+        b->no_kernel = "1";
         answer(b, OURS "\n");
         assert_int_equal(install(b, OURS), 1);
-        assert_message(b, "/boot/grub/grub.cfg: has not got the arguments");
-        assert_arguments(b, "", "nosmt console=ttyS0 lost");
+        assert_message(b, GRUB_CFG ": has no kernel to boot yet");
+        assert_int_equal(b->diagnostics.n_errors, 0);
+        b->no_kernel = NULL;
+        assert_int_equal(update_grub(b), 0);
+        assert_arguments(b, OURS, "nosmt console=ttyS0 quiet splash");
+}
+
+static void test_grub_that_has_them_twice_has_them(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+
+        temp_root_write(b->root, "/etc/default/grub.d/zzz.cfg",
+                        "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX $GRUB_CMDLINE_LINUX_DEFAULT\"\n");
+        answer(b, OURS "\n");
+        assert_int_equal(install(b, OURS), 1);
+        assert_arguments(b, OURS, "nosmt console=ttyS0 quiet splash quiet splash");
+        assert_int_equal(install(b, OURS), 0);
+        assert_int_equal(b->diagnostics.n, 0);
 }
 
 static void test_grub_words_for_init_do_not_hide_ours(void **state) {
@@ -300,50 +342,99 @@ static void test_grub_script_that_cannot_be_run_is_read(void **state) {
         }
 }
 
-/* The output of what it runs is not its answer, nor does it get input; what it leaves is ended. */
-static void test_grub_script_is_alone(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-        _cleanup_free_ char *pid = NULL;
-        LoaderArguments a = {};
-        struct stat st;
+/* Whether a process has this command line, with blanks for the NULs. */
+static bool is_running(const char *command) {
+        _cleanup_closedir_ DIR *d = opendir("/proc");
+        struct dirent *de;
 
-        temp_root_write(
-                b->root, CONFIG,
-                "echo wrong; echo wrong >&2; read x || :; cat; sleep 600 & x=$!; echo wrong >&3 || :\n"
-                "GRUB_CMDLINE_LINUX=pid=$x\nset -- wrong\n");
-        b->context.shell_msec = 20000;
-        assert_int_equal(loader_find(&b->context)->read(&b->context, &a), 0);
-        assert_memory_equal(a.others, "pid=", 4);
-        pid = strndup(a.others + 4, strcspn(a.others + 4, " "));
-        loader_arguments_done(&a);
-        assert_int_equal(b->diagnostics.n, 0);
+        assert_non_null(d);
+        while ((de = readdir(d))) {
+                _cleanup_free_ char *path = NULL, *text = NULL;
+                size_t size = 0;
+
+                assert_true(asprintf(&path, "/proc/%s/cmdline", de->d_name) > 0);
+                if (root_read_file(NULL, path, 65536, &text, &size) < 0)
+                        continue;
+                for (size_t i = 0; i + 1 < size; i++)
+                        if (!text[i])
+                                text[i] = ' ';
+                if (streq(text, command))
+                        return true;
+        }
+        return false;
+}
+
+/* One that nobody else runs. */
+static void assert_ended(const char *command) {
         for (unsigned i = 0; i < 500; i++) {
-                char path[64];
-
-                snprintf(path, sizeof(path), "/proc/%s", pid);
-                if (stat(path, &st) < 0)
+                if (!is_running(command))
                         return;
                 usleep(10000);
         }
-        fail_msg("process %s is still there", pid);
+        fail_msg("%s is still there", command);
 }
 
-/* Whether a mount namespace of its own can be had here. */
-static bool may_unshare(void) {
+/* The output of what it runs is not its answer, nor does it get input; what it leaves is ended. */
+static void test_grub_script_is_alone(void **state) {
+        _cleanup_free_ char *command = NULL, *text = NULL;
+        _cleanup_bed_ Bed *b = grub_new();
+
+        assert_true(asprintf(&command, "sleep 60%d", getpid()) > 0);
+        assert_true(asprintf(&text,
+                             "echo wrong; echo wrong >&2; read x || :; cat; %s & echo wrong >&3 || :\n"
+                             "GRUB_CMDLINE_LINUX=right\nset -- wrong\n",
+                             command) > 0);
+        temp_root_write(b->root, CONFIG, text);
+        b->context.shell_msec = 20000;
+        assert_arguments(b, "", "right console=ttyS0 splash");
+        assert_int_equal(b->diagnostics.n, 0);
+        assert_ended(command);
+}
+
+/* Whether a namespace of this kind can be had here. */
+static bool may_unshare(int flags) {
         int status;
         pid_t pid = fork();
 
         assert_true(pid >= 0);
         if (pid == 0)
-                _exit(unshare(CLONE_NEWNS) < 0);
+                _exit(unshare(flags) < 0);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         return status == 0;
+}
+
+static void test_grub_script_leaves_no_daemon(void **state) {
+        _cleanup_free_ char *command = NULL, *text = NULL;
+        _cleanup_bed_ Bed *b = grub_new();
+
+        if (!may_unshare(CLONE_NEWPID))
+                skip();
+        assert_true(asprintf(&command, "sleep 61%d", getpid()) > 0);
+        assert_true(asprintf(&text, "(setsid %s >/dev/null 2>&1 &)\nsleep 0.2\n" ASSIGNMENTS, command) > 0);
+        temp_root_write(b->root, CONFIG, text);
+        b->context.shell_msec = 20000;
+        assert_arguments(b, "", "nosmt console=ttyS0 quiet splash");
+        assert_ended(command);
+}
+
+/* The temporary root is in /tmp, which is what it was. */
+static void test_grub_script_has_room_for_scratch(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+
+        if (!may_unshare(CLONE_NEWNS))
+                skip();
+        temp_root_write(b->root, CONFIG,
+                        "set -- /var/tmp/*\n[ \"$1\" = '/var/tmp/*' ]\n"
+                        "x=$(mktemp /var/tmp/hugepages-test-XXXXXX)\necho nosmt >\"$x\"\n"
+                        "GRUB_CMDLINE_LINUX=$(cat \"$x\")\nGRUB_CMDLINE_LINUX_DEFAULT=quiet\n");
+        assert_arguments(b, "", "nosmt console=ttyS0 quiet splash");
+        assert_int_equal(b->diagnostics.n, 0);
 }
 
 static void test_grub_script_changes_nothing(void **state) {
         _cleanup_bed_ Bed *b = grub_new();
 
-        if (!may_unshare())
+        if (!may_unshare(CLONE_NEWNS))
                 skip();
         write_config(b, CONFIG, ASSIGNMENTS "echo wrong >", "/made", "\n");
         assert_only_read(b, "since it fails");
@@ -394,7 +485,12 @@ static const char now_snippet[] =
         "# grub-mkconfig reads this. What hugepagesctl says then counts; should it\n"
         "# fail, what it said when this file was written. Once hugepagesctl is no\n"
         "# longer installed, nothing is added.\n"
-        "if command -v hugepagesctl >/dev/null 2>&1; then\n"
+        "if ! command -v hugepagesctl >/dev/null 2>&1; then\n"
+        "        :\n"
+        "elif ! (hugepages_arguments=x hugepages_answer=x hugepages_line=x GRUB_CMDLINE_LINUX_DEFAULT=x) "
+        "2>/dev/null; then\n"
+        "        printf '%s\\n' \"" GRUB_FILE ": a variable is readonly: nothing is added\" >&2 || :\n"
+        "else\n"
         "        hugepages_arguments='" OURS "'\n"
         "        hugepages_answer=$({\n"
         "                { hugepagesctl cmdline </dev/null 2>&1 >&3 3>&- && echo . >&3; } |\n"
@@ -570,6 +666,8 @@ int main(void) {
                 cmocka_unit_test(test_grub_that_fails_keeps_the_old_state),
                 cmocka_unit_test(test_grub_words_of_the_administrator_are_his),
                 cmocka_unit_test(test_grub_that_loses_them_is_told),
+                cmocka_unit_test(test_grub_without_a_kernel_gets_them_later),
+                cmocka_unit_test(test_grub_that_has_them_twice_has_them),
                 cmocka_unit_test(test_grub_words_for_init_do_not_hide_ours),
                 cmocka_unit_test(test_grub_keeps_a_backslash_apart),
                 cmocka_unit_test(test_grub_takes_no_shell),
@@ -580,6 +678,8 @@ int main(void) {
                 cmocka_unit_test(test_grub_place_of_ours_is_no_word),
                 cmocka_unit_test(test_grub_script_that_cannot_be_run_is_read),
                 cmocka_unit_test(test_grub_script_is_alone),
+                cmocka_unit_test(test_grub_script_leaves_no_daemon),
+                cmocka_unit_test(test_grub_script_has_room_for_scratch),
                 cmocka_unit_test(test_grub_script_changes_nothing),
                 cmocka_unit_test(test_grub_below_a_root_is_read),
                 cmocka_unit_test(test_grub_older_file_is_renewed),

@@ -233,10 +233,19 @@ static void assert_entries(const Bed *b, const char *arguments) {
 
 static void test_kernel_install_gets_a_seeded_file_and_loses_it(void **state) {
         _cleanup_bed_ Bed *b = kernel_install_new();
+        _cleanup_free_ char *notes = NULL;
+        size_t size;
 
         assert_loader(b, "kernel-install");
         assert_int_equal(take_away(b), 0);
+        b->context.notes = open_memstream(&notes, &size);
+        assert_non_null(b->context.notes);
         assert_int_equal(install(b, OURS), 1);
+        assert_int_equal(fclose(b->context.notes), 0);
+        b->context.notes = NULL;
+        assert_string_equal(notes, CMDLINE
+                            ": made from the running kernel's command line: root=UUID=1 rw quiet\n" ENTRY
+                            ": changed\n" ENTRY2 ": changed\n");
         assert_file(b, CMDLINE, "root=UUID=1 rw quiet " OURS "\n");
         assert_entries(b, OURS);
         assert_arguments(b, OURS, "root=UUID=1 rw quiet systemd.machine_id=" ID " own=1");
@@ -283,6 +292,35 @@ static void test_kernel_install_keeps_a_directory(void **state) {
         assert_true(root_exists(b->root, "/etc/kernel"));
 }
 
+/* One that was killed may have left its half of a file, which has not got in yet. */
+static void test_kernel_install_cleans_up(void **state) {
+        static const char *const left[] = { "/boot/loader/entries/.#" ID "-6.1.0-1.conf.hugepages",
+                                            "/etc/kernel/.#cmdline.hugepages" };
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        assert_int_equal(install(b, OURS), 1);
+        for (size_t i = 0; i < ELEMENTSOF(left); i++)
+                temp_root_write(b->root, left[i], "half");
+        assert_int_equal(install(b, OURS), 0);
+        for (size_t i = 0; i < ELEMENTSOF(left); i++)
+                assert_file(b, left[i], NULL);
+        assert_entries(b, OURS);
+}
+
+/* Or the directory that it had just made for them. */
+static void test_kernel_install_directory_of_one_killed_goes(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        for (unsigned i = 0; i < 2; i++) {
+                temp_root_write(b->root, "/etc/kernel/.#cmdline.hugepages-setup.hugepages",
+                                INSTALLED_FIRST_LINE "arguments " OURS "\ndirectory\n");
+                if (i > 0)
+                        assert_int_equal(install(b, OURS), 1);
+                assert_int_equal(take_away(b), i);
+                assert_nothing_remains(b);
+        }
+}
+
 static void test_kernel_install_that_fails_leaves_no_directory(void **state) {
         _cleanup_bed_ Bed *b = kernel_install_new();
 
@@ -300,6 +338,85 @@ static void test_kernel_install_leaves_somebody_elses_memory_alone(void **state)
         assert_file(b, INSTALLED_PATH, "arguments " OURS "\n");
         assert_entries(b, "");
         assert_message(b, INSTALLED_PATH ": was not written by hugepagesctl");
+}
+
+static void write_bytes(const Bed *b, const char *path, const char *text, size_t size) {
+        temp_root_write_bytes(b->root, path, text, size);
+}
+
+static void assert_bytes(const Bed *b, const char *path, const char *text, size_t size) {
+        _cleanup_free_ char *now = NULL;
+        size_t n = 0;
+
+        assert_int_equal(root_read_file(b->root, path, 65536, &now, &n), 0);
+        assert_int_equal(n, size);
+        assert_memory_equal(now, text, n);
+}
+
+/* Behind a NUL byte all would be lost. */
+static void test_kernel_install_refuses_nul(void **state) {
+        static const char entry[] = "linux /v\noptions root=UUID=1 ro\nX\0tail\ninitrd /i\n",
+                          early[] = "X\0tail\nlinux /v\n", line[] = "root=UUID=1 ro\0 after\n";
+
+        for (unsigned i = 0; i < 3; i++) {
+                _cleanup_bed_ Bed *b = kernel_install_new();
+                const char *text = i == 0 ? entry : i == 1 ? early : line;
+                const char *path = i < 2 ? ENTRY2 : CMDLINE;
+                size_t size = i == 0 ? sizeof(entry) : i == 1 ? sizeof(early) : sizeof(line);
+                _cleanup_free_ char *message = NULL;
+
+                assert_true(asprintf(&message, "%s: cannot be read: there is a NUL byte in it", path) > 0);
+                write_bytes(b, path, text, size - 1);
+                assert_int_equal(install(b, OURS), -EILSEQ);
+                assert_message(b, message);
+                assert_bytes(b, path, text, size - 1);
+                assert_file(b, INSTALLED_PATH, NULL);
+        }
+}
+
+static void test_kernel_install_refuses_a_link_to_nowhere(void **state) {
+        static const char *const targets[] = { "../cmdline.real", "/dev/null" };
+
+        for (size_t i = 0; i < ELEMENTSOF(targets); i++) {
+                _cleanup_bed_ Bed *b = kernel_install_new();
+                _cleanup_free_ char *now = NULL;
+
+                temp_root_link(b->root, CMDLINE, targets[i]);
+                assert_int_equal(install(b, OURS), -ENOLINK);
+                assert_message(b, CMDLINE ": cannot be written: it is a link that leads to no file");
+                assert_int_equal(root_readlink(b->root, CMDLINE, &now), 0);
+                assert_string_equal(now, targets[i]);
+                assert_false(root_exists(b->root, "/etc/cmdline.real"));
+                assert_false(root_exists(b->root, "/dev/null"));
+                assert_entries(b, "");
+                assert_file(b, INSTALLED_PATH, NULL);
+        }
+}
+
+/* The file was ours, and the administrator has made it a link. */
+static void test_kernel_install_leaves_a_link(void **state) {
+        _cleanup_bed_ Bed *b = kernel_install_new();
+        _cleanup_free_ char *now = NULL;
+
+        assert_int_equal(install(b, OURS), 1);
+        temp_root_write(b->root, "/etc/cmdline.real", "root=UUID=1 rw quiet " OURS "\n");
+        assert_int_equal(remove_below(b, CMDLINE), 0);
+        temp_root_link(b->root, CMDLINE, "../cmdline.real");
+        assert_int_equal(take_away(b), 1);
+        assert_int_equal(root_readlink(b->root, CMDLINE, &now), 0);
+        assert_file(b, "/etc/cmdline.real", "root=UUID=1 rw quiet\n");
+        assert_file(b, INSTALLED_PATH, NULL);
+}
+
+static void test_kernel_install_refuses_an_open_quote(void **state) {
+        static const char text[] = "linux /v\noptions \" root=UUID=1 ro\noptions quiet\n";
+        _cleanup_bed_ Bed *b = kernel_install_new();
+
+        temp_root_write(b->root, ENTRY2, text);
+        assert_int_equal(install(b, OURS), -EBADMSG);
+        assert_message(b, ENTRY2 ": cannot be edited: a quote is not closed on its line");
+        assert_file(b, ENTRY2, text);
+        assert_file(b, INSTALLED_PATH, NULL);
 }
 
 /* The longest entry counts, with the initrd that systemd-boot names to the kernel, and what is for init. */
@@ -779,8 +896,14 @@ int main(void) {
                 cmocka_unit_test(test_what_is_installed_is_remembered),
                 cmocka_unit_test(test_kernel_install_gets_a_seeded_file_and_loses_it),
                 cmocka_unit_test(test_kernel_install_keeps_a_directory),
+                cmocka_unit_test(test_kernel_install_cleans_up),
+                cmocka_unit_test(test_kernel_install_directory_of_one_killed_goes),
                 cmocka_unit_test(test_kernel_install_that_fails_leaves_no_directory),
                 cmocka_unit_test(test_kernel_install_leaves_somebody_elses_memory_alone),
+                cmocka_unit_test(test_kernel_install_refuses_nul),
+                cmocka_unit_test(test_kernel_install_refuses_an_open_quote),
+                cmocka_unit_test(test_kernel_install_refuses_a_link_to_nowhere),
+                cmocka_unit_test(test_kernel_install_leaves_a_link),
                 cmocka_unit_test(test_kernel_install_line_is_measured),
                 cmocka_unit_test(test_kernel_install_keeps_the_file_until_the_reboot),
                 cmocka_unit_test(test_kernel_install_file_of_the_administrator_stays_byte_for_byte),
