@@ -35,8 +35,8 @@ int root_opendir(const char *root, const char *path, DIR **ret);
  * sysfs and procfs, whose files tell no size. */
 int root_read_file(const char *root, const char *path, size_t max, char **ret, size_t *ret_size);
 
-/* The same for what is used as a string: -EILSEQ where there is a NUL byte in it, behind which the rest would
- * be lost. */
+/* The same for what is used as a string: -EILSEQ where there is a NUL byte in it, behind which the rest
+ * would be lost. */
 int root_read_text(const char *root, const char *path, size_t max, char **ret);
 
 /* The same for the small one-line files of sysfs and procfs: the final newline is cut. */

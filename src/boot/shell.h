@@ -11,8 +11,9 @@
 
 /* Runs script with arguments as $1 and so on. *ret is what it wrote, NUL-terminated, to be freed by the
  * caller; *ret_size counts without the terminator. It has a session of its own, an environment without
- * anything of ours, and, where we may take them away, no file systems that can be written to but an empty /tmp
- * and /var/tmp (those that no argument is below), and a PID namespace; what it leaves running is killed. Error: -ENOENT no shell, -ETIMEDOUT after msec, -EFBIG max bytes or more, -EIO exit
- * status other than 0, -EDEADLK asked for by a script that runs here already. */
+ * anything of ours, and, where we may take them away, no file systems that can be written to but an empty
+ * /tmp and /var/tmp (those that no argument is below), and a PID namespace; what it leaves running is
+ * killed. Error: -ENOENT no shell, -ETIMEDOUT after msec, -EFBIG max bytes or more, -EIO exit status other
+ * than 0, -EDEADLK asked for by a script that runs here already. */
 int shell_evaluate(const char *script, const char *const *arguments, unsigned msec, size_t max, char **ret,
                    size_t *ret_size);
