@@ -12,6 +12,9 @@
  * the same way each time. */
 #define DEFERRED_MAX 64u
 
+/* Free memory beyond what is wanted that compaction needs to move pages to: a fourth. */
+#define RECLAIM_SLACK 4u
+
 /* All that are short at the same time; the machine's other nodes have no part in it. Where a kernel cannot
  * compact, asking again may still help. */
 static int compact(Run *run, const NodePages *pages, size_t n, bool (*filter)(const NodePages *p)) {
@@ -91,11 +94,38 @@ static bool any_can_grow(const NodePages *pages, size_t n) {
         return false;
 }
 
+/* Compaction makes blocks of free memory only, and an allocation whose compaction is put off does not
+ * reclaim either: where the page cache has the memory, it must be asked for. As much as is missing and no
+ * more, the least recently used first, and nothing that would be swapped out. nodeN/reclaim: Linux 6.17 and
+ * later; memory.reclaim with swappiness=: 6.9. */
+static void reclaim(const NodePages *p) {
+        const Host *h = p->run->host;
+        Kernel *k = p->run->kernel;
+        uint64_t page_size = h->sizes[p->size_index].bytes, wanted, bytes;
+        char path[64], value[64];
+        NodeMemory m;
+
+        if (!pages_can_grow(p) || look_at_blocks(p, &m) < 0)
+                return;
+        wanted = mul_sat(sub_sat(p->target, pages_persistent(&p->counts)), page_size);
+        bytes = sub_sat(add_sat(wanted, wanted / RECLAIM_SLACK), m.free);
+        if (bytes == 0)
+                return;
+        snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/reclaim", h->nodes[p->node_index].id);
+        snprintf(value, sizeof(value), "%llu swappiness=0", (unsigned long long) bytes);
+        /* Less than asked for is -EAGAIN, and as welcome. */
+        if (!h->numa || k->write(k, path, value) == -ENOENT)
+                (void) k->write(k, "/sys/fs/cgroup/memory.reclaim", value);
+}
+
 /* Compaction by request and that of the allocation in turns: each gets what the other does not. */
 static int make_room(Run *run, NodePages *pages, size_t n) {
         while (any_can_grow(pages, n) && !out_of_time(run)) {
-                int r = compact(run, pages, n, pages_can_grow);
+                int r;
 
+                for (size_t i = 0; i < n && run->config->system.compact; i++)
+                        reclaim(&pages[i]);
+                r = compact(run, pages, n, pages_can_grow);
                 if (r < 0)
                         return r;
                 for (size_t i = 0; i < n; i++) {

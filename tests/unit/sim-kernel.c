@@ -674,6 +674,11 @@ static int write_file(SimKernel *s, const char *path, const char *value) {
                 compact(s, &s->nodes[f.node]);
                 return 0;
         }
+        if (f.scope == SCOPE_NODE && streq(f.name, "reclaim") && s->has_reclaim) {
+                s->n_reclaimed +=
+                        sim_memory_reclaim(&s->nodes[f.node].memory, strtoull(value, NULL, 10) / SIM_PAGE);
+                return endswith(value, " swappiness=0") ? 0 : -EINVAL;
+        }
         s->n_writes++;
         if (knob)
                 return write_knob(knob, value);

@@ -72,6 +72,8 @@ typedef struct SimKernel {
         uint64_t overstated; /* bytes that MemAvailable says too much */
         bool surplus_bug; /* before 6.7: surplus pages of other nodes are added to what a node is to have */
         bool overcommit_gigantic; /* since 7.2: gigantic sizes have an overcommit limit */
+        bool has_reclaim;         /* nodeN/reclaim (6.17) */
+        uint64_t n_reclaimed;     /* small pages, by that */
         unsigned compact_percent; /* of the blocks that compaction could free, what one does */
         SimEffort effort;
         uint64_t usec_per_operation, usec_per_compaction, usec_per_page;

@@ -250,6 +250,18 @@ static bool compact_directly(SimMemory *m, SimEffort *e) {
         return false;
 }
 
+uint64_t sim_memory_reclaim(SimMemory *m, uint64_t pages) {
+        uint64_t left = pages;
+
+        for (size_t i = 0; i < m->n_blocks && left > 0; i++) {
+                unsigned x = (unsigned) MIN(left, m->blocks[i].pages[SIM_CACHE]);
+
+                remove_pages(m, i, SIM_CACHE, x);
+                left -= x;
+        }
+        return pages - left;
+}
+
 static bool reclaim(SimMemory *m, const SimEffort *e) {
         bool freed = false;
 

@@ -66,6 +66,8 @@ bool sim_memory_allocate(SimMemory *m, uint8_t mark, size_t run, SimEffort *effo
 /* The last so many huge pages of a mark become another one's, or free (0). */
 void sim_memory_remark(SimMemory *m, uint8_t mark, size_t run, uint64_t n, uint8_t to);
 
+/* Drops page cache, so many small pages at most, from the first block on; returns how many. */
+uint64_t sim_memory_reclaim(SimMemory *m, uint64_t pages);
 /* An explicit compaction, never deferred: percent of the blocks that it can make free, at least one. */
 void sim_memory_compact(SimMemory *m, unsigned percent);
 /* Free blocks that there can be after compaction, without reclaim: arithmetic, not a trial. */

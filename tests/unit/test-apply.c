@@ -145,6 +145,21 @@ static void test_gigantic_pages_are_not_asked_for_in_vain(void **state) {
         assert_int_equal(b.sim->n_writes, 2);
 }
 
+/* As much as is missing, and the fourth that compaction needs; the rest of the page cache stays. */
+static void test_page_cache_makes_room(void **state) {
+        _cleanup_bed_ Bed b = bed_new(1, 8 * G, "[Pool a]\nPageSize=2M\nSize=2G\n");
+
+        sim_memory_fill(&b.sim->nodes[0].memory, SIM_CACHE, 15 * G / 2 / SIM_PAGE);
+        bed_run(&b);
+        assert_true(pool(&b, "a")->reserved < 512);
+
+        b.sim->has_reclaim = true;
+        bed_run(&b);
+        assert_pool(&b, "a", 1024, 1024);
+        assert_true(b.sim->n_reclaimed <= 2 * G / SIM_PAGE);
+        assert_int_equal(b.sim->n_drops, 0);
+}
+
 static void test_compaction_is_repeated_while_it_helps(void **state) {
         _cleanup_bed_ Bed b = bed_new(1, 8 * G, "[Pool a]\nPageSize=2M\nSize=4G\n");
 
@@ -849,6 +864,7 @@ int main(void) {
                 cmocka_unit_test(test_memory_is_compacted_before_the_first_write),
                 cmocka_unit_test(test_attempts_that_are_put_off_are_repeated),
                 cmocka_unit_test(test_gigantic_pages_are_not_asked_for_in_vain),
+                cmocka_unit_test(test_page_cache_makes_room),
                 cmocka_unit_test(test_compaction_is_repeated_while_it_helps),
                 cmocka_unit_test(test_compaction_ends_where_nothing_is_gained),
                 cmocka_unit_test(test_compact_no_does_not_compact),
