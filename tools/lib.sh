@@ -3,9 +3,9 @@
 # shellcheck shell=bash disable=SC2034
 
 build_packages=(build-essential meson ninja-build pkgconf dpkg-dev debhelper git libinih-dev libsystemd-dev
-        libsmartcols-dev libmount-dev libjson-c-dev libcmocka-dev systemd)
+        libsmartcols-dev libmount-dev libjson-c-dev libcmocka-dev systemd mandoc)
 vm_packages=(mmdebstrap debian-archive-keyring qemu-system-x86 ovmf e2fsprogs)
-check_packages=(clang-14 clang-format-14 libclang-rt-14-dev mandoc lintian shellcheck python3-jsonschema zsh fish
+check_packages=(clang-14 clang-format-14 libclang-rt-14-dev lintian shellcheck python3-jsonschema zsh fish
         rpm rpmlint createrepo-c cpio faketime qemu-system-arm qemu-user-static)
 
 # Installs those of the packages that are not there yet.

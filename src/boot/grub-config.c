@@ -302,6 +302,7 @@ static void note_not_run(const LoaderContext *c, int r) {
                           : r == -EFBIG   ? "it sets more than a kernel takes"
                           : r == -ENOENT  ? "there is no /bin/sh"
                           : r == -EDEADLK ? "it is what asks"
+                          : r == -EPERM   ? "no file system can be kept from it"
                                           : strerror(-r);
 
         if (asprintf(&what,

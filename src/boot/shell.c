@@ -17,6 +17,7 @@
 #define SHELL "/bin/sh"
 #define INSIDE "HUGEPAGES_IN_SHELL"
 #define ARGUMENTS_MAX 1024
+#define NOT_PROTECTED 125 /* its exit status before there is a script */
 #define FIRST_FREE_FD (SHELL_OUTPUT_FD + 1)
 
 static bool any_below(const char *const *paths, const char *directory) {
@@ -26,23 +27,43 @@ static bool any_below(const char *const *paths, const char *directory) {
         return false;
 }
 
-/* A configuration is read, and reading changes nothing: in a copy of the mount namespace all is read-only,
- * but for what mktemp(1) needs. Without the privilege, or on kernels before 5.12, it stays at what the
- * script is trusted with anyhow: it is what the boot loader's own tools run. */
-static void make_file_systems_read_only(const char *const *argv) {
-#ifdef SYS_mount_setattr
-        static const char *const scratch[] = { "/tmp/", "/var/tmp/" };
+#if defined SYS_mount_setattr && defined SYS_open_tree
+static int protect(int directory, const char *path, unsigned flags) {
         struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE };
 
-        if (unshare(CLONE_NEWNS) < 0 ||
-            syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof(attr)) < 0)
-                return;
+        return (int) syscall(SYS_mount_setattr, directory, path, flags | AT_RECURSIVE, &attr, sizeof(attr));
+}
+
+/* In a chroot / is as a rule no mount point, and has no attributes of its own. Bound onto itself it would be
+ * one, for all that share the file system below it; a copy that is attached nowhere is ours alone. */
+static int enter_read_only_copy(void) {
+        int fd = (int) syscall(SYS_open_tree, AT_FDCWD, "/",
+                               OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+
+        return fd < 0 || protect(fd, "", AT_EMPTY_PATH) < 0 || fchdir(fd) < 0 || chroot(".") < 0 ? -1 : 0;
+}
+
+/* A configuration is read, and reading changes nothing: in a copy of the mount namespace all is read-only,
+ * but for what mktemp(1) needs. Whoever may not have one gives the script no more than his own rights, which
+ * it is trusted with anyhow: it is what the boot loader's own tools run. */
+static int make_file_systems_read_only(const char *const *argv) {
+        static const char *const scratch[] = { "/tmp/", "/var/tmp/" };
+
+        if (unshare(CLONE_NEWNS) < 0)
+                return 0;
+        if (protect(AT_FDCWD, "/", 0) < 0 && enter_read_only_copy() < 0)
+                return -1;
         for (size_t i = 0; i < ELEMENTSOF(scratch); i++)
                 if (!any_below(argv, scratch[i])) /* what is to be read is not covered up */
                         (void) syscall(SYS_mount, "tmpfs", scratch[i], "tmpfs", MS_NOSUID | MS_NODEV,
                                        "size=16m,mode=1777");
-#endif
+        return 0;
 }
+#else
+static int make_file_systems_read_only(const char *const *argv) {
+        return 0;
+}
+#endif
 
 /* Whether nobody is left to read what is written. */
 static bool is_closed(int output) {
@@ -66,7 +87,8 @@ static void run(const char *const *argv, int output) {
         if (null < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || is_closed(output) || setsid() < 0 ||
             chdir("/") < 0)
                 _exit(126);
-        make_file_systems_read_only(argv);
+        if (make_file_systems_read_only(argv) < 0)
+                _exit(NOT_PROTECTED);
         if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 ||
             dup2(output, SHELL_OUTPUT_FD) < 0)
                 _exit(126);
@@ -113,6 +135,8 @@ static int wait_for(pid_t pid, int64_t deadline) {
 
                 if (waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno != EINTR)
                         return -errno;
+                if (info.si_pid == pid && info.si_code == CLD_EXITED && info.si_status == NOT_PROTECTED)
+                        return -EPERM;
                 if (info.si_pid == pid)
                         return info.si_code == CLD_EXITED && info.si_status == 0 ? 0 : -EIO;
                 if (now_msec() >= deadline)

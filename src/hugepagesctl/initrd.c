@@ -522,16 +522,18 @@ int initrd_renew(const Options *o) {
 }
 
 /* For the hooks of those who build initrds: what they were given. */
-static void record(const Options *o, const char *text) {
+static int record(const Options *o, const char *text) {
         int r;
 
         if (isempty(text) && !root_exists(o->root, INITRD_BUILT_PATH))
-                return;
+                return CTL_OK;
         r = root_mkdir_p(o->root, "/var/lib/hugepages-setup", 0755);
         if (r >= 0)
                 r = root_write_file_atomic(o->root, INITRD_BUILT_PATH, text);
-        if (r < 0)
-                ctl_error("%s: %s", INITRD_BUILT_PATH, strerror(-r));
+        if (r >= 0)
+                return CTL_OK;
+        ctl_error("%s: %s", INITRD_BUILT_PATH, strerror(-r));
+        return CTL_FAILURE;
 }
 
 /* For who watches it being built. Where nothing is wanted, nothing can be lost. */
@@ -546,8 +548,8 @@ static void print_mistakes(const Wanted *w) {
         }
 }
 
-/* Neither an error in a drop-in nor a record that cannot be written is a failure here: the hooks would leave
- * out all pools. */
+/* An error in a drop-in is no failure here: the hooks would leave out all pools. A record that cannot be
+ * written is one, which is asked for apart, when the pools are in. */
 int verb_initrd(const Options *o, char *const *arguments) {
         _cleanup_(wanted_done) Wanted w = {};
 
@@ -562,7 +564,5 @@ int verb_initrd(const Options *o, char *const *arguments) {
         if (w.pool && unit_is_masked_for_good(o->root))
                 fprintf(stderr, "%s\n", switched_off_to_request(SWITCHED_OFF_MASKED));
         fputs(w.text, stdout);
-        if (o->record)
-                record(o, w.text);
-        return CTL_OK;
+        return o->record ? record(o, w.text) : CTL_OK;
 }

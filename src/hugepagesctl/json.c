@@ -113,21 +113,48 @@ void json_add_diagnostics(struct json_object *o, const Diagnostics *d) {
         json_add(o, "diagnostics", array);
 }
 
+/* The bracket that closes the array that s begins with, where it has no elements. */
+static const char *empty_array_end(const char *s) {
+        if (*s != '[')
+                return NULL;
+        s++;
+        s += strspn(s, " \n");
+        return *s == ']' ? s : NULL;
+}
+
 /* json-c escapes the control characters of ASCII; a terminal obeys DEL and those of Latin-1 (U+0080 to
- * U+009F) too. */
-static void put_escaped(const char *s) {
-        for (; *s; s++)
-                if (*s == 0x7f)
-                        fputs("\\u007f", stdout);
-                else if (*s == '\xc2' && (s[1] & 0xe0) == 0x80)
-                        printf("\\u00%02x", (unsigned char) *++s);
-                else
-                        putchar(*s);
+ * U+009F) too. Returns the last byte of the character. */
+static const char *put_character(const char *s) {
+        if (*s == 0x7f)
+                fputs("\\u007f", stdout);
+        else if (*s == '\xc2' && (s[1] & 0xe0) == 0x80)
+                printf("\\u00%02x", (unsigned char) *++s);
+        else
+                putchar(*s);
+        return s;
+}
+
+/* The same bytes whatever json-c's version: before 0.17 it breaks the line within an empty array. */
+static void put_document(const char *s) {
+        for (bool quoted = false; *s; s++) {
+                const char *end = quoted ? NULL : empty_array_end(s);
+
+                if (end) {
+                        fputs("[]", stdout);
+                        s = end;
+                        continue;
+                }
+                if (*s == '"')
+                        quoted = !quoted;
+                else if (*s == '\\') /* what it escapes ends no string */
+                        putchar(*s++);
+                s = put_character(s);
+        }
         putchar('\n');
 }
 
 void json_print(struct json_object *o) {
-        put_escaped(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                              JSON_C_TO_STRING_NOSLASHESCAPE));
+        put_document(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                                                               JSON_C_TO_STRING_NOSLASHESCAPE));
         json_object_put(o);
 }

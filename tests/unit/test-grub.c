@@ -2,7 +2,9 @@
 /* GRUB: what its configuration, a script, says, and our file in it. */
 
 #include <sched.h>
+#include <sys/mount.h>
 
+#include "boot/shell.h"
 #include "loader-bed.h"
 
 #define GRUB_FILE "/etc/default/grub.d/zz-hugepages-setup.cfg"
@@ -403,6 +405,18 @@ static bool may_unshare(int flags) {
         return status == 0;
 }
 
+/* A tmpfs goes below a mount of one's own alone, which / of a chroot is not. */
+static bool may_mount_scratch(void) {
+        int status;
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0)
+                _exit(unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        return status == 0;
+}
+
 static void test_grub_script_leaves_no_daemon(void **state) {
         _cleanup_free_ char *command = NULL, *text = NULL;
         _cleanup_bed_ Bed *b = grub_new();
@@ -421,7 +435,7 @@ static void test_grub_script_leaves_no_daemon(void **state) {
 static void test_grub_script_has_room_for_scratch(void **state) {
         _cleanup_bed_ Bed *b = grub_new();
 
-        if (!may_unshare(CLONE_NEWNS))
+        if (!may_mount_scratch())
                 skip();
         temp_root_write(b->root, CONFIG,
                         "set -- /var/tmp/*\n[ \"$1\" = '/var/tmp/*' ]\n"
@@ -438,6 +452,58 @@ static void test_grub_script_changes_nothing(void **state) {
                 skip();
         write_config(b, CONFIG, ASSIGNMENTS "echo wrong >", "/made", "\n");
         assert_only_read(b, "since it fails");
+        assert_file(b, "/made", NULL);
+}
+
+/* The system's own folders below a folder that is no mount point, as in a chroot. */
+static int enter_chroot(const char *folder) {
+        static const char *const names[] = { "/bin", "/lib", "/lib64", "/usr", "/dev", "/tmp" };
+        char root[256], path[512];
+
+        if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+            mount("tmpfs", folder, "tmpfs", 0, NULL) < 0)
+                return -1;
+        (void) snprintf(root, sizeof(root), "%s/root", folder);
+        if (mkdir(root, 0755) < 0)
+                return -1;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                (void) snprintf(path, sizeof(path), "%s%s", root, names[i]);
+                if (access(names[i], F_OK) == 0 &&
+                    (mkdir(path, 0755) < 0 || mount(names[i], path, NULL, MS_BIND | MS_REC, NULL) < 0))
+                        return -1;
+        }
+        return chroot(root) < 0 || chdir("/") < 0 ? -1 : 0;
+}
+
+/* What a script that is given a folder to write to says of it. */
+static int evaluate_in_chroot(const char *folder, const char *target) {
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+
+        if (enter_chroot(folder) < 0)
+                return 2;
+        if (shell_evaluate("if echo wrong >\"$1/made\"; then echo written >&3; else echo kept >&3; fi",
+                           (const char *const[]){ target, NULL }, 20000, 4096, &text, &size) < 0)
+                return 1;
+        return !streq(text, "kept\n");
+}
+
+static void test_grub_script_changes_nothing_in_a_chroot(void **state) {
+        _cleanup_bed_ Bed *b = grub_new();
+        _cleanup_free_ char *folder = NULL;
+        int status;
+        pid_t pid;
+
+        if (!may_mount_scratch())
+                skip();
+        assert_true(asprintf(&folder, "%s/chroot", b->root) > 0);
+        assert_int_equal(mkdir(folder, 0755), 0);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+                _exit(evaluate_in_chroot(folder, b->root));
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
         assert_file(b, "/made", NULL);
 }
 
@@ -681,6 +747,7 @@ int main(void) {
                 cmocka_unit_test(test_grub_script_leaves_no_daemon),
                 cmocka_unit_test(test_grub_script_has_room_for_scratch),
                 cmocka_unit_test(test_grub_script_changes_nothing),
+                cmocka_unit_test(test_grub_script_changes_nothing_in_a_chroot),
                 cmocka_unit_test(test_grub_below_a_root_is_read),
                 cmocka_unit_test(test_grub_older_file_is_renewed),
                 cmocka_unit_test(test_grub_update_shows_what_hugepagesctl_says),
