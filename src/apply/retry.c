@@ -68,15 +68,17 @@ static bool out_of_time(Run *run) {
         return run->timed_out;
 }
 
-/* Writes until it is full, or so many writes in a row got nothing. */
-static void ask_until_stuck(NodePages *p) {
+/* How many writes in a row must have gained nothing, for pages of the group's size. */
+static unsigned attempts_max(const NodePages *p) {
         NodeMemory m;
-        unsigned misses_max =
-                look_at_blocks(p, &m) >= 0 && p->run->host->sizes[p->size_index].bytes <= m.block_max
-                        ? DEFERRED_MAX
-                        : 0;
 
-        for (unsigned misses = 0; pages_can_grow(p) && misses <= misses_max;) {
+        return look_at_blocks(p, &m) >= 0 && p->run->host->sizes[p->size_index].bytes <= m.block_max
+                       ? DEFERRED_MAX + 1
+                       : 1;
+}
+
+static void ask_until_stuck(NodePages *p, unsigned attempts) {
+        for (unsigned misses = 0; pages_can_grow(p) && misses < attempts;) {
                 uint64_t before = pages_persistent(&p->counts);
 
                 pages_raise(p);
@@ -119,7 +121,7 @@ static void reclaim(const NodePages *p) {
 }
 
 /* Compaction by request and that of the allocation in turns: each gets what the other does not. */
-static int make_room(Run *run, NodePages *pages, size_t n) {
+static int make_room(Run *run, NodePages *pages, size_t n, unsigned attempts) {
         while (any_can_grow(pages, n) && !out_of_time(run)) {
                 int r;
 
@@ -131,7 +133,7 @@ static int make_room(Run *run, NodePages *pages, size_t n) {
                 for (size_t i = 0; i < n; i++) {
                         uint64_t before = pages_persistent(&pages[i].counts);
 
-                        ask_until_stuck(&pages[i]);
+                        ask_until_stuck(&pages[i], attempts);
                         if (pages_persistent(&pages[i].counts) == before && !run->timed_out)
                                 pages[i].exhausted = true;
                 }
@@ -140,13 +142,21 @@ static int make_room(Run *run, NodePages *pages, size_t n) {
 }
 
 static int raise_pages(Run *run, NodePages *pages, size_t n) {
+        unsigned attempts;
         int r = compact(run, pages, n, lacks_blocks);
 
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < n; i++)
-                ask_until_stuck(&pages[i]);
-        return make_room(run, pages, n);
+        for (size_t i = 0; i < n; i++) {
+                pages_raise(&pages[i]);
+                run_progress(run, pages[i].size_index);
+        }
+        if (!any_can_grow(pages, n))
+                return 0;
+        attempts = attempts_max(pages);
+        for (size_t i = 0; i < n && !out_of_time(run); i++)
+                ask_until_stuck(&pages[i], attempts - 1);
+        return make_room(run, pages, n, attempts);
 }
 
 static void lower_pages(Run *run, NodePages *pages, size_t n) {

@@ -693,13 +693,15 @@ static void trace(SimKernel *s, const char *text) {
 }
 
 static int begin_operation(SimKernel *s, const char *path, bool writes) {
+        pid_t process = getpid();
+
         s->n_operations++;
         if (s->n_operations == s->kill_at)
                 _exit(SIM_KILLED);
         if (s->n_operations == s->call_at)
                 s->call(s);
-        s->n_processes += s->process != getpid();
-        s->process = getpid();
+        s->n_processes += s->process != process;
+        s->process = process;
         s->now += s->usec_per_operation;
         run_events(s, path);
         trace(s, path);

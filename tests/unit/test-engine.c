@@ -7,7 +7,7 @@
 
 #include "bed.h"
 
-#define ROUNDS 2000u
+#define ROUNDS 3000u
 #define SHARED_MACHINES 2000u
 #define KILLED_MACHINES 8u
 #define MEETINGS 40u
