@@ -64,6 +64,10 @@ static int refresh_size(Kernel *k, Host *h, size_t s) {
         return 0;
 }
 
+int counts_read_total(Kernel *k, const Host *h, size_t size_index, const char *counter, uint64_t *ret) {
+        return read_counter(k, h, size_index, NULL, counter, ret);
+}
+
 static void refresh_memory(Kernel *k, Host *h) {
         /* What cannot be known is not there: no page is added on a guess. */
         if (kernel_read_memory(k, &h->mem_total, &h->mem_available) < 0)
@@ -87,7 +91,7 @@ uint64_t counts_room(Run *run) {
 
         refresh_memory(run->kernel, h);
         for (size_t s = 0; s < h->n_sizes; s++) {
-                (void) counts_read(run->kernel, h, s, SIZE_MAX, &h->sizes[s].total);
+                (void) counts_read_total(run->kernel, h, s, "nr_hugepages", &h->sizes[s].total.nr);
                 huge = add_sat(huge, mul_sat(h->sizes[s].total.nr, h->sizes[s].bytes));
         }
         return MIN(sub_sat(h->mem_total, add_sat(huge, run->keep_free)),

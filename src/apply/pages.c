@@ -32,13 +32,13 @@ static int write_count(NodePages *p, uint64_t pages) {
  */
 static uint64_t surplus_elsewhere(const NodePages *p) {
         const Host *h = p->run->host;
-        PageCounts total;
+        uint64_t total;
 
         if (p->run->counts_right || h->n_nodes < 2)
                 return 0;
-        if (counts_read(p->run->kernel, h, p->size_index, SIZE_MAX, &total) < 0)
+        if (counts_read_total(p->run->kernel, h, p->size_index, "surplus_hugepages", &total) < 0)
                 return 0;
-        return sub_sat(total.surplus, p->counts.surplus);
+        return sub_sat(total, p->counts.surplus);
 }
 
 /* Corrects what such a kernel made of a write, without touching pages that have been promised since. A

@@ -315,7 +315,7 @@ static void test_keep_free_holds_when_memory_vanishes_after_planning(void **stat
         _cleanup_bed_ Bed b = bed_new(2, 4 * G, "[Pool a]\nPageSize=2M\nSize=6G\n[System]\nKeepFree=1G\n");
 
         /* After the first node was written. */
-        b.sim->events[b.sim->n_events++] = (SimEvent){ .operation = 20, .node = 1, .take_bytes = 2 * G };
+        b.sim->events[b.sim->n_events++] = (SimEvent){ .operation = 15, .node = 1, .take_bytes = 2 * G };
         bed_run(&b);
         assert_true(b.sim->events[0].done);
         assert_true(sim_mem_available(b.sim) >= 1 * G);
