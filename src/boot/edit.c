@@ -10,7 +10,7 @@
 #define INSTALLED_MAX ((size_t) 64 * 1024)
 /* file_replace()'s */
 #define INSTALLED_TEMPORARY INSTALLED_DIRECTORY "/.#cmdline.hugepages-setup.hugepages"
-#define DIRECTORY_LINE "directory\n"
+#define MADE_DIRECTORY "directory\n"
 #define OWN_OPTIONS "options  "
 
 typedef struct Span {
@@ -469,17 +469,17 @@ int installed_load(const char *root, Installed *ret) {
 
 /* Whether the directory is there for the file alone; one of us that was killed may have got as far as the
  * file's temporary one. */
-static bool has_made_directory(const char *root) {
+static bool made_installed_directory(const char *root) {
         _cleanup_free_ char *text = NULL;
 
         if (root_read_text(root, INSTALLED_PATH, INSTALLED_MAX, &text) >= 0 ||
             root_read_text(root, INSTALLED_TEMPORARY, INSTALLED_MAX, &text) >= 0)
-                return strstr(text, "\n" DIRECTORY_LINE);
+                return strstr(text, "\n" MADE_DIRECTORY);
         return !root_exists(root, INSTALLED_DIRECTORY);
 }
 
 static int forget(const char *root) {
-        bool made = root_exists(root, INSTALLED_DIRECTORY) && has_made_directory(root);
+        bool made = root_exists(root, INSTALLED_DIRECTORY) && made_installed_directory(root);
         int r = file_remove(root, INSTALLED_PATH);
 
         if (r >= 0 && made)
@@ -502,8 +502,8 @@ int installed_save(const char *root, const Installed *i) {
                 fprintf(f, "arguments %s\n", i->arguments[k]);
         if (i->seeded)
                 fputs("seeded\n", f);
-        if (has_made_directory(root))
-                fputs(DIRECTORY_LINE, f);
+        if (made_installed_directory(root))
+                fputs(MADE_DIRECTORY, f);
         if (fflush(f) != 0)
                 return -ENOMEM;
         return file_replace(root, INSTALLED_PATH, text, size);

@@ -72,7 +72,6 @@ static char *version_of(const char *file, const char *token, const char *suffix)
 
 static bool boots_linux(const char *root, const char *path) {
         _cleanup_free_ char *text = NULL;
-
         int r = root_read_text(root, path, ENTRY_MAX, &text);
 
         if (r < 0) /* what cannot be understood is refused by name when it is read */

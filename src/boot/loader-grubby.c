@@ -92,8 +92,8 @@ static int refuse_same_key(const LoaderContext *c, const char *line, const char 
                 return 0;
         diag_error(c->diagnostics, (Source){ .file = file },
                    "%.*s would be lost: grubby replaces all arguments of one name, also those that are not "
-                   "ours; "
-                   "take it out with grubby --remove-args, and declare these pages in /etc/hugepages.d too",
+                   "ours; take it out with grubby --remove-args, and declare these pages in "
+                   "/etc/hugepages.d too",
                    (int) n, word);
         return -EEXIST;
 }
@@ -247,17 +247,6 @@ static int change(const LoaderContext *c, const Lines *l, const Entries *e, Inst
         return r < 0 ? r : 1;
 }
 
-/* What is to be done where the lines are as they should be. */
-static int settle(const LoaderContext *c, const Entries *e, Installed *installed, const char *arguments) {
-        int r = *arguments ? 0 : loader_tidy_seeded(c, e, installed),
-            q = installed_set(installed, arguments);
-
-        loader_clean(c, e);
-        if (q >= 0)
-                q = installed_save(c->root, installed);
-        return q < 0 ? q : r;
-}
-
 static int grubby_set(const LoaderContext *c, const char *arguments) {
         _cleanup_close_ int lock = loader_lock(c);
         Installed installed = {};
@@ -272,7 +261,7 @@ static int grubby_set(const LoaderContext *c, const char *arguments) {
         if (r >= 0 && !*arguments)
                 loader_warn_changed(c, &l, &installed, ENTRIES_DIR);
         if (r >= 0 && lines_are(&l, arguments) && installed.n <= 1)
-                r = settle(c, &e, &installed, arguments);
+                r = loader_settle(c, &e, &installed, arguments);
         else if (r >= 0) {
                 r = *arguments ? refuse(c, &l, &installed, arguments) : 0;
                 if (r >= 0)

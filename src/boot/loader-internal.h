@@ -51,6 +51,10 @@ int loader_load_installed(const LoaderContext *c, Installed *ret);
  * back. 1 where it is gone. */
 int loader_tidy_seeded(const LoaderContext *c, const Entries *e, Installed *installed);
 
+/* What is left to do where all lines have arguments already, and nothing else of ours: the record is made to
+ * say so, and what came with a change that was cut short goes. 1 where /etc/kernel/cmdline went. */
+int loader_settle(const LoaderContext *c, const Entries *e, Installed *installed, const char *arguments);
+
 /* What is taken where there is no /etc/kernel/cmdline, without what is ours in it: the vendor's file, else
  * the running kernel's words but for those that the boot loader added. Below a root, where no kernel runs,
  * the words of an entry. *ret_from tells whose these are, and points into e or to a constant. */

@@ -21,9 +21,8 @@ static const char *kernel_install_nearly(const LoaderContext *c) {
         if (!loader_tool(c, kernel_install_paths))
                 return NULL;
         return "kernel-install is here, but no entry or image of this system is in /efi, /boot or "
-               "/boot/efi: "
-               "mount the EFI system partition there, or have them made by kernel-install add VERSION "
-               "KERNEL";
+               "/boot/efi: mount the EFI system partition there, or have them made by "
+               "kernel-install add VERSION KERNEL";
 }
 
 static int collect(const LoaderContext *c, const Installed *installed, const Entries *e, Lines *l) {
@@ -179,17 +178,6 @@ static int change(const LoaderContext *c, const Entries *e, Installed *old, cons
         return r < 0 ? r : 1;
 }
 
-/* What is to be done where the lines are as they should be: not much. */
-static int settle(const LoaderContext *c, const Entries *e, Installed *installed, const char *arguments) {
-        int r = *arguments ? 0 : loader_tidy_seeded(c, e, installed),
-            q = installed_set(installed, arguments);
-
-        loader_clean(c, e);
-        if (q >= 0)
-                q = installed_save(c->root, installed);
-        return q < 0 ? q : r;
-}
-
 static int kernel_install_set(const LoaderContext *c, const char *arguments) {
         _cleanup_close_ int lock = loader_lock(c);
         Installed installed = {};
@@ -207,7 +195,7 @@ static int kernel_install_set(const LoaderContext *c, const char *arguments) {
                 bool there = !*arguments || root_exists(c->root, KERNEL_CMDLINE);
 
                 if (there && installed.n <= 1 && lines_are(&l, arguments))
-                        r = settle(c, &e, &installed, arguments);
+                        r = loader_settle(c, &e, &installed, arguments);
                 else
                         r = change(c, &e, &installed, arguments);
         }

@@ -87,3 +87,13 @@ int loader_tidy_seeded(const LoaderContext *c, const Entries *e, Installed *inst
         installed->seeded = false;
         return 1;
 }
+
+int loader_settle(const LoaderContext *c, const Entries *e, Installed *installed, const char *arguments) {
+        int r = *arguments ? 0 : loader_tidy_seeded(c, e, installed),
+            q = installed_set(installed, arguments);
+
+        loader_clean(c, e);
+        if (q >= 0)
+                q = installed_save(c->root, installed);
+        return q < 0 ? q : r;
+}

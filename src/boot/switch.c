@@ -127,8 +127,7 @@ const char *switched_off_to_request(SwitchedOff s) {
         switch (s) {
         case SWITCHED_OFF_CMDLINE:
                 return "hugepages_setup= on the kernel command line switches this boot off: what is asked "
-                       "for "
-                       "is for the next one";
+                       "for is for the next one";
         case SWITCHED_OFF_MASKED:
                 return "hugepages-setup.service is masked: nothing is asked for";
         case SWITCHED_OFF_CONTAINER:

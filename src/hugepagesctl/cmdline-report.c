@@ -126,7 +126,7 @@ void cmdline_print_check(const Cmdline *c) {
 
         if (reason)
                 print_line(c, format_text("%s", reason));
-        if (c->masked)
+        if (cmdline_asks_nothing(c))
                 ;
         else if (!*c->line)
                 puts("the drop-ins ask for no kernel arguments");

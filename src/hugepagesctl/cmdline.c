@@ -126,7 +126,6 @@ static void find_switch(Cmdline *c) {
         else if (off == SWITCHED_OFF_CMDLINE ||
                  (off == SWITCHED_OFF_CONTAINER && !(c->loader && c->loader->for_images)))
                 c->off = off;
-        c->masked = c->off == SWITCHED_OFF_MASKED || c->off == SWITCHED_OFF_CONTAINER;
 }
 
 static int make_arguments(Cmdline *c, const char *architecture) {
@@ -143,7 +142,8 @@ static int make_arguments(Cmdline *c, const char *architecture) {
                 ctl_error("%s: not the version of a kernel (expected one such as 6.12)", c->release);
                 return -EINVAL;
         }
-        if (!c->masked && c->release && arguments_make(&input, &c->arguments, &c->diagnostics) < 0)
+        if (!cmdline_asks_nothing(c) && c->release &&
+            arguments_make(&input, &c->arguments, &c->diagnostics) < 0)
                 out_of_memory();
         c->line = arguments_line(&c->arguments);
         if (!c->line)
@@ -165,7 +165,7 @@ static int load(Cmdline *c) {
         if (config_load(c->options->root, &c->config, &d) < 0 ||
             host_load(c->options->root, HOST_ALL, &c->host, &d) < 0)
                 out_of_memory();
-        if (!c->masked)
+        if (!cmdline_asks_nothing(c))
                 take_diagnostics(c, &d);
         diag_done(&d);
         r = make_arguments(c, architecture);
@@ -255,7 +255,7 @@ static void find_sysctl_contradictions(Cmdline *c) {
         uint64_t declared = c->config->system.default_page_size, pages;
         Foreign f = {};
 
-        if (c->masked || declared == 0 || declared == c->host->default_page_size)
+        if (cmdline_asks_nothing(c) || declared == 0 || declared == c->host->default_page_size)
                 return;
         if (foreign_load(c->options->root, &f) < 0)
                 out_of_memory();
@@ -319,7 +319,7 @@ static void compare_loader(Cmdline *c) {
 
 /* Where nothing is asked for, a name that is not known may have cost all of it. */
 static void find_loss(Cmdline *c) {
-        if (c->masked || c->config->unknown == 0)
+        if (cmdline_asks_nothing(c) || c->config->unknown == 0)
                 return;
         c->loses = !*c->line;
         if (!c->loses && cmdline_knows_loader(c) &&
@@ -433,8 +433,7 @@ static bool may_install(const Cmdline *c) {
                 print_refusal(&c->contradictions[i]);
         if (is_too_long(c))
                 ctl_error("nothing was changed: with these arguments the next boot's kernel command line "
-                          "would "
-                          "have %zu bytes, of which the kernel takes %zu: %s",
+                          "would have %zu bytes, of which the kernel takes %zu: %s",
                           next_bytes(c), c->max_bytes, c->line);
         return c->n_contradictions == 0 && !is_too_long(c) && may_change(c);
 }
@@ -505,18 +504,12 @@ static void print_diagnostic_lines(const Cmdline *c) {
         const char *tool = c->failed_tool;
 
         for (size_t i = 0; i < c->diagnostics.n; i++) {
-                _cleanup_free_ char *line = NULL;
+                const Diagnostic *d = &c->diagnostics.items[i];
 
-                if (tool && streq_ptr(c->diagnostics.items[i].file, tool)) {
+                if (tool && streq_ptr(d->file, tool))
                         tool = NULL;
-                        continue;
-                }
-                line = format_diagnostic(&c->diagnostics.items[i]);
-                _cleanup_free_ char *text = text_escape(line);
-
-                if (!text)
-                        out_of_memory();
-                fprintf(stderr, "%s\n", text);
+                else
+                        ctl_diagnostic(d);
         }
 }
 
@@ -645,7 +638,7 @@ static int run_print(Cmdline *c) {
                 }
         }
         return c->diagnostics.n_errors > 0 || c->off == SWITCHED_OFF_CONTAINER ||
-                               (!c->masked && c->config->unknown > 0)
+                               (!cmdline_asks_nothing(c) && c->config->unknown > 0)
                        ? CTL_FAILURE
                        : CTL_OK;
 }

@@ -31,7 +31,6 @@ typedef struct Cmdline {
         Host *host;
         char *release;   /* of the kernel that the arguments are for */
         SwitchedOff off; /* as far as it matters here: see switched_off_to_request() */
-        bool masked;     /* nothing is asked for, whatever the drop-ins say */
         Arguments arguments;
         char *line;       /* all of them */
         size_t max_bytes; /* of a kernel's command line; 0: not known */
@@ -54,6 +53,11 @@ typedef struct Cmdline {
         size_t n_contradictions;
         CmdlineState state;
 } Cmdline;
+
+/* Whether nothing is asked for, whatever the drop-ins say. */
+static inline bool cmdline_asks_nothing(const Cmdline *c) {
+        return c->off == SWITCHED_OFF_MASKED || c->off == SWITCHED_OFF_CONTAINER;
+}
 
 /* Whether the loader is there and its configuration was read. */
 static inline bool cmdline_knows_loader(const Cmdline *c) {

@@ -153,6 +153,8 @@ void print_wrapped(const Options *o, const char *s, size_t column, size_t indent
 void print_title(const Options *o, const char *title);
 /* "file:line: severity: message", to be freed by the caller. */
 char *format_diagnostic(const Diagnostic *d);
+/* The same as one line on stderr, whatever is in the file's name. */
+void ctl_diagnostic(const Diagnostic *d);
 /* A part of its own with all of them; nothing where there are none. */
 void print_diagnostics(const Options *o, const Diagnostics *d);
 

@@ -467,11 +467,8 @@ static int report_built(const Options *o, time_t since) {
 
         if (r < 0)
                 ctl_error("what the boot loader has cannot be told: %s", strerror(-r));
-        for (size_t i = 0; i < d.n; i++) {
-                _cleanup_free_ char *line = format_diagnostic(&d.items[i]);
-
-                fprintf(stderr, "%s\n", line);
-        }
+        for (size_t i = 0; i < d.n; i++)
+                ctl_diagnostic(&d.items[i]);
         all = r >= 0 && d.n_warnings == 0;
         diag_done(&d);
         if (all && !o->json)
@@ -538,14 +535,8 @@ static int record(const Options *o, const char *text) {
 
 /* For who watches it being built. Where nothing is wanted, nothing can be lost. */
 static void print_mistakes(const Wanted *w) {
-        for (size_t i = 0; i < w->diagnostics.n && !w->declined; i++) {
-                _cleanup_free_ char *line = format_diagnostic(&w->diagnostics.items[i]);
-                _cleanup_free_ char *text = text_escape(line);
-
-                if (!text)
-                        out_of_memory();
-                fprintf(stderr, "%s\n", text);
-        }
+        for (size_t i = 0; i < w->diagnostics.n && !w->declined; i++)
+                ctl_diagnostic(&w->diagnostics.items[i]);
 }
 
 /* An error in a drop-in is no failure here: the hooks would leave out all pools. A record that cannot be

@@ -95,6 +95,14 @@ char *format_diagnostic(const Diagnostic *d) {
         return format_text("%s:%u: %s: %s", d->file, d->line, severity, d->message);
 }
 
+void ctl_diagnostic(const Diagnostic *d) {
+        _cleanup_free_ char *line = format_diagnostic(d), *text = text_escape(line);
+
+        if (!text)
+                out_of_memory();
+        fprintf(stderr, "%s\n", text);
+}
+
 void print_diagnostics(const Options *o, const Diagnostics *d) {
         if (d->n > 0)
                 print_title(o, "Diagnostics:");

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* GRUB: what its configuration, a script, says, and our file in it. */
 
-#include <sched.h>
-#include <sys/mount.h>
-
-#include "boot/shell.h"
 #include "loader-bed.h"
 
 #define GRUB_FILE "/etc/default/grub.d/zz-hugepages-setup.cfg"
@@ -344,167 +340,16 @@ static void test_grub_script_that_cannot_be_run_is_read(void **state) {
         }
 }
 
-/* Whether a process has this command line, with blanks for the NULs. */
-static bool is_running(const char *command) {
-        _cleanup_closedir_ DIR *d = opendir("/proc");
-        struct dirent *de;
-
-        assert_non_null(d);
-        while ((de = readdir(d))) {
-                _cleanup_free_ char *path = NULL, *text = NULL;
-                size_t size = 0;
-
-                assert_true(asprintf(&path, "/proc/%s/cmdline", de->d_name) > 0);
-                if (root_read_file(NULL, path, 65536, &text, &size) < 0)
-                        continue;
-                for (size_t i = 0; i + 1 < size; i++)
-                        if (!text[i])
-                                text[i] = ' ';
-                if (streq(text, command))
-                        return true;
-        }
-        return false;
-}
-
-/* One that nobody else runs. */
-static void assert_ended(const char *command) {
-        for (unsigned i = 0; i < 500; i++) {
-                if (!is_running(command))
-                        return;
-                usleep(10000);
-        }
-        fail_msg("%s is still there", command);
-}
-
-/* The output of what it runs is not its answer, nor does it get input; what it leaves is ended. */
+/* The output of what it runs is not its answer, nor does it get input. */
 static void test_grub_script_is_alone(void **state) {
-        _cleanup_free_ char *command = NULL, *text = NULL;
         _cleanup_bed_ Bed *b = grub_new();
 
-        assert_true(asprintf(&command, "sleep 60%d", getpid()) > 0);
-        assert_true(asprintf(&text,
-                             "echo wrong; echo wrong >&2; read x || :; cat; %s & echo wrong >&3 || :\n"
-                             "GRUB_CMDLINE_LINUX=right\nset -- wrong\n",
-                             command) > 0);
-        temp_root_write(b->root, CONFIG, text);
+        temp_root_write(b->root, CONFIG,
+                        "echo wrong; echo wrong >&2; read x || :; cat; echo wrong >&3 || :\n"
+                        "GRUB_CMDLINE_LINUX=right\nset -- wrong\n");
         b->context.shell_msec = 20000;
         assert_arguments(b, "", "right console=ttyS0 splash");
         assert_int_equal(b->diagnostics.n, 0);
-        assert_ended(command);
-}
-
-/* Whether a namespace of this kind can be had here. */
-static bool may_unshare(int flags) {
-        int status;
-        pid_t pid = fork();
-
-        assert_true(pid >= 0);
-        if (pid == 0)
-                _exit(unshare(flags) < 0);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        return status == 0;
-}
-
-/* A tmpfs goes below a mount of one's own alone, which / of a chroot is not. */
-static bool may_mount_scratch(void) {
-        int status;
-        pid_t pid = fork();
-
-        assert_true(pid >= 0);
-        if (pid == 0)
-                _exit(unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        return status == 0;
-}
-
-static void test_grub_script_leaves_no_daemon(void **state) {
-        _cleanup_free_ char *command = NULL, *text = NULL;
-        _cleanup_bed_ Bed *b = grub_new();
-
-        if (!may_unshare(CLONE_NEWPID))
-                skip();
-        assert_true(asprintf(&command, "sleep 61%d", getpid()) > 0);
-        assert_true(asprintf(&text, "(setsid %s >/dev/null 2>&1 &)\nsleep 0.2\n" ASSIGNMENTS, command) > 0);
-        temp_root_write(b->root, CONFIG, text);
-        b->context.shell_msec = 20000;
-        assert_arguments(b, "", "nosmt console=ttyS0 quiet splash");
-        assert_ended(command);
-}
-
-/* The temporary root is in /tmp, which is what it was. */
-static void test_grub_script_has_room_for_scratch(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-
-        if (!may_mount_scratch())
-                skip();
-        temp_root_write(b->root, CONFIG,
-                        "set -- /var/tmp/*\n[ \"$1\" = '/var/tmp/*' ]\n"
-                        "x=$(mktemp /var/tmp/hugepages-test-XXXXXX)\necho nosmt >\"$x\"\n"
-                        "GRUB_CMDLINE_LINUX=$(cat \"$x\")\nGRUB_CMDLINE_LINUX_DEFAULT=quiet\n");
-        assert_arguments(b, "", "nosmt console=ttyS0 quiet splash");
-        assert_int_equal(b->diagnostics.n, 0);
-}
-
-static void test_grub_script_changes_nothing(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-
-        if (!may_unshare(CLONE_NEWNS))
-                skip();
-        write_config(b, CONFIG, ASSIGNMENTS "echo wrong >", "/made", "\n");
-        assert_only_read(b, "since it fails");
-        assert_file(b, "/made", NULL);
-}
-
-/* The system's own folders below a folder that is no mount point, as in a chroot. */
-static int enter_chroot(const char *folder) {
-        static const char *const names[] = { "/bin", "/lib", "/lib64", "/usr", "/dev", "/tmp" };
-        char root[256], path[512];
-
-        if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-            mount("tmpfs", folder, "tmpfs", 0, NULL) < 0)
-                return -1;
-        (void) snprintf(root, sizeof(root), "%s/root", folder);
-        if (mkdir(root, 0755) < 0)
-                return -1;
-        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                (void) snprintf(path, sizeof(path), "%s%s", root, names[i]);
-                if (access(names[i], F_OK) == 0 &&
-                    (mkdir(path, 0755) < 0 || mount(names[i], path, NULL, MS_BIND | MS_REC, NULL) < 0))
-                        return -1;
-        }
-        return chroot(root) < 0 || chdir("/") < 0 ? -1 : 0;
-}
-
-/* What a script that is given a folder to write to says of it. */
-static int evaluate_in_chroot(const char *folder, const char *target) {
-        _cleanup_free_ char *text = NULL;
-        size_t size;
-
-        if (enter_chroot(folder) < 0)
-                return 2;
-        if (shell_evaluate("if echo wrong >\"$1/made\"; then echo written >&3; else echo kept >&3; fi",
-                           (const char *const[]){ target, NULL }, 20000, 4096, &text, &size) < 0)
-                return 1;
-        return !streq(text, "kept\n");
-}
-
-static void test_grub_script_changes_nothing_in_a_chroot(void **state) {
-        _cleanup_bed_ Bed *b = grub_new();
-        _cleanup_free_ char *folder = NULL;
-        int status;
-        pid_t pid;
-
-        if (!may_mount_scratch())
-                skip();
-        assert_true(asprintf(&folder, "%s/chroot", b->root) > 0);
-        assert_int_equal(mkdir(folder, 0755), 0);
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0)
-                _exit(evaluate_in_chroot(folder, b->root));
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_int_equal(status, 0);
-        assert_file(b, "/made", NULL);
 }
 
 static void test_grub_below_a_root_is_read(void **state) {
@@ -744,10 +589,6 @@ int main(void) {
                 cmocka_unit_test(test_grub_place_of_ours_is_no_word),
                 cmocka_unit_test(test_grub_script_that_cannot_be_run_is_read),
                 cmocka_unit_test(test_grub_script_is_alone),
-                cmocka_unit_test(test_grub_script_leaves_no_daemon),
-                cmocka_unit_test(test_grub_script_has_room_for_scratch),
-                cmocka_unit_test(test_grub_script_changes_nothing),
-                cmocka_unit_test(test_grub_script_changes_nothing_in_a_chroot),
                 cmocka_unit_test(test_grub_below_a_root_is_read),
                 cmocka_unit_test(test_grub_older_file_is_renewed),
                 cmocka_unit_test(test_grub_update_shows_what_hugepagesctl_says),

@@ -70,6 +70,41 @@ status_text() { systemctl show -P StatusText hugepages-setup.service; }
 # mount_option WHERE OPTION: its value, as the kernel has it.
 mount_option() { findmnt -nro OPTIONS -M "$1" | tr , '\n' | sed -n "s/^$2=//p"; }
 
+# How often systemd has read its units anew.
+reloads() { journal -t systemd | grep -cE '^Reloading( requested|\.)'; }
+units() { systemctl list-units --all --plain --no-legend --type=service,mount,target | cut -d ' ' -f 1; }
+
+# For the life cycle of packages: a pool, its mount, and an application that does not start without them.
+write_db_drop_in() {
+        cat >/etc/hugepages.d/10-db.conf <<'EOF'
+[Pool db]
+PageSize=2M
+Pages=0:8,1:8
+
+[Mount db]
+Where=/dev/hugepages/db
+Pool=db
+
+[Service app]
+Pool=db
+Mount=db
+Require=yes
+EOF
+}
+
+# Whatever a package must leave as it is: pages, THP, what is mounted, who runs and since when, administrators' files.
+packaged_machine() {
+        local name
+        for name in 0 1; do echo "node$name $(pages 2048 $name) $(pages 1048576 $name)"; done
+        grep -r '' /sys/kernel/mm/transparent_hugepage/{enabled,defrag}
+        findmnt -nro ID,TARGET,OPTIONS -t hugetlbfs
+        stat -f -c '%b %f' /dev/hugepages/db 2>/dev/null
+        for name in app hugepages-setup hugepages-pool@db dev-hugepages-db.mount dev-hugepages.mount systemd-journald systemd-udevd dbus; do
+                echo "$name $(main_pid $name) $(active $name) $(systemctl show -P ActiveEnterTimestampMonotonic $name)"
+        done
+        find /etc/hugepages.d -type f -exec sha256sum {} + 2>/dev/null | sort
+}
+
 # generated: names and contents of all that the generators wrote, as one hash; names alone with -l.
 generated() {
         cd /run/systemd/generator || return
