@@ -103,11 +103,12 @@ uint64_t counts_room(Run *run) {
  * as are in use and promised, surplus ones included (set_max_huge_pages(), min_count). */
 uint64_t counts_spare(const NodePages *p) {
         const Host *h = p->run->host;
-        PageCounts total;
-        uint64_t resv;
+        Kernel *k = p->run->kernel;
+        uint64_t free_pages, surplus, resv;
 
-        if (counts_read(p->run->kernel, h, p->size_index, SIZE_MAX, &total) < 0 ||
-            read_counter(p->run->kernel, h, p->size_index, NULL, "resv_hugepages", &resv) < 0)
+        if (counts_read_total(k, h, p->size_index, "free_hugepages", &free_pages) < 0 ||
+            counts_read_total(k, h, p->size_index, "surplus_hugepages", &surplus) < 0 ||
+            counts_read_total(k, h, p->size_index, "resv_hugepages", &resv) < 0)
                 return 0;
-        return MIN(p->counts.free, sub_sat(total.free, add_sat(resv, total.surplus)));
+        return MIN(p->counts.free, sub_sat(free_pages, add_sat(resv, surplus)));
 }

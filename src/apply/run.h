@@ -60,8 +60,10 @@ static inline NodeRecord *run_record(const Run *run, size_t size_index, size_t n
  * come of counts_refresh(). node_index SIZE_MAX: over all nodes. */
 int counts_refresh(Kernel *k, Host *h);
 int counts_read(Kernel *k, const Host *h, size_t size_index, size_t node_index, PageCounts *ret);
+/* One of them over all nodes, by the name of its file. Errors of counts_read(). */
 int counts_read_total(Kernel *k, const Host *h, size_t size_index, const char *counter, uint64_t *ret);
-uint64_t counts_room(Run *run); /* bytes that new pages may take at this moment; updates the Host */
+uint64_t counts_room(
+        Run *run); /* bytes that new pages may take at this moment; updates the Host's memory and total.nr */
 uint64_t counts_spare(const NodePages *p); /* pages that are free and promised to nobody, as counts has it */
 
 static inline uint64_t pages_persistent(const PageCounts *c) {

@@ -58,7 +58,8 @@ pages() { cat "/sys/devices/system/node/node$2/hugepages/hugepages-${1}kB/${3:-n
 # all_pages SIZE_KB [COUNTER]: the same over all nodes.
 all_pages() { cat "/sys/kernel/mm/hugepages/hugepages-${1}kB/${2:-nr_hugepages}"; }
 
-meminfo() { awk -v key="$1:" '$1 == key { print $2 }' /proc/meminfo; }
+# meminfo NAME [FILE]: in kB; FILE is what /proc/meminfo was at another time.
+meminfo() { awk -v key="$1:" '$1 == key { print $2 }' "${2:-/proc/meminfo}"; }
 
 # choice FILE: the word in brackets.
 choice() { sed -n 's/.*\[\(.*\)\].*/\1/p' "/sys/kernel/mm/transparent_hugepage/$1"; }
