@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "apply/kernel.h"
+#include "apply/targets.h"
 #include "basic/parse.h"
 
 /* What a thread needs to write one file, and no more: a host may have hundreds of nodes. */
@@ -12,7 +13,7 @@
 
 typedef struct Compaction {
         Kernel *kernel;
-        unsigned node_id;
+        const CompactNode *node;
         bool bound; /* to the node's CPUs: moving pages is copying, and remote copies are slow */
         cpu_set_t cpus;
         pthread_t thread;
@@ -22,11 +23,20 @@ typedef struct Compaction {
 
 /* An explicit request is not deferred, unlike the compaction that an allocation starts by itself
  * (mm/compaction.c, defer_compaction()). */
-static int compact_node(const Compaction *c) {
-        char path[64];
+static int ask_for_compaction(const Compaction *c) {
+        char path[64] = "/proc/sys/vm/compact_memory";
 
-        snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/compact", c->node_id);
+        if (c->node->id != WHOLE_MACHINE)
+                snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/compact", c->node->id);
         return c->kernel->write(c->kernel, path, "1");
+}
+
+static int compact_node(const Compaction *c) {
+        _cleanup_(targets_done) Targets targets = {};
+
+        if (c->node->targets > 0)
+                targets_make(c->node->id, c->node->targets, kernel_block_size(c->kernel), &targets);
+        return ask_for_compaction(c);
 }
 
 static void *compaction_thread(void *userdata) {
@@ -43,7 +53,7 @@ static void find_cpus(Compaction *c) {
         _cleanup_free_ char *list = NULL;
         char path[64], *p;
 
-        snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", c->node_id);
+        snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", c->node->id);
         if (c->kernel->read(c->kernel, path, &list) < 0)
                 return;
         p = list;
@@ -83,7 +93,7 @@ static void compact_all(Compaction *list, size_t n) {
                         (void) pthread_join(list[i].thread, NULL);
 }
 
-int compact_nodes(Kernel *k, const unsigned *node_ids, size_t n) {
+int compact_nodes(Kernel *k, const CompactNode *nodes, size_t n) {
         _cleanup_free_ Compaction *list = NULL;
         int r = -ENOENT;
 
@@ -91,13 +101,16 @@ int compact_nodes(Kernel *k, const unsigned *node_ids, size_t n) {
         if (!list)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                list[i] = (Compaction){ .kernel = k, .node_id = node_ids[i] };
+                list[i] = (Compaction){ .kernel = k, .node = &nodes[i] };
         compact_all(list, n);
         for (size_t i = 0; i < n; i++)
                 if (list[i].result >= 0)
                         return 0;
                 else
                         r = list[i].result;
-        /* A kernel that knows no nodes, or keeps their files from us. */
-        return k->write(k, "/proc/sys/vm/compact_memory", "1") >= 0 ? 0 : r;
+        /* A kernel that keeps the nodes' files from us. */
+        return ask_for_compaction(
+                       &(Compaction){ .kernel = k, .node = &(CompactNode){ WHOLE_MACHINE, 0 } }) >= 0
+                       ? 0
+                       : r;
 }

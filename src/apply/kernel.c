@@ -48,6 +48,12 @@ int kernel_read_u64(Kernel *k, const char *path, uint64_t *ret) {
         return r < 0 ? r : parse_u64(line, ret);
 }
 
+uint64_t kernel_block_size(Kernel *k) {
+        uint64_t bytes;
+
+        return kernel_read_u64(k, THP_DIRECTORY "/hpage_pmd_size", &bytes) >= 0 ? bytes : 0;
+}
+
 int kernel_read_memory(Kernel *k, uint64_t *ret_total, uint64_t *ret_available) {
         _cleanup_free_ char *text = NULL;
         int r = k->read(k, "/proc/meminfo", &text);

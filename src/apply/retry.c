@@ -15,30 +15,12 @@
 /* Free memory beyond what is wanted that compaction needs to move pages to: a fourth. */
 #define RECLAIM_SLACK 4u
 
-/* All that are short at the same time; the machine's other nodes have no part in it. Where a kernel cannot
- * compact, asking again may still help. */
-static int compact(Run *run, const NodePages *pages, size_t n, bool (*filter)(const NodePages *p)) {
-        _cleanup_free_ unsigned *ids = NULL;
-        size_t n_ids = 0, n_short = 0;
+/* How much free memory of a node is broken up at most as places to move pages to, in bytes. What lies above
+ * the highest of these blocks stays out of compaction's sight, and which ones they are is the kernel's
+ * choice: all of them, where there are few; but each costs the zeroing of a block. */
+#define TARGETS_MAX (2ull << 30)
 
-        if (!run->config->system.compact)
-                return 0;
-        ids = calloc(n + 1, sizeof(unsigned));
-        if (!ids)
-                return -ENOMEM;
-        for (size_t i = 0; i < n; i++) {
-                if (!filter(&pages[i]))
-                        continue;
-                n_short++;
-                if (run->host->numa)
-                        ids[n_ids++] = run->host->nodes[pages[i].node_index].id;
-        }
-        if (n_short > 0)
-                (void) run->kernel->compact(run->kernel, ids, n_ids);
-        return 0;
-}
-
-static int look_at_blocks(const NodePages *p, NodeMemory *ret) {
+static int look_at_blocks(const NodePages *p, uint64_t page_size, NodeMemory *ret) {
         const Host *h = p->run->host;
         _cleanup_free_ bool *marked = calloc(h->n_nodes + 1, sizeof(bool));
 
@@ -46,20 +28,58 @@ static int look_at_blocks(const NodePages *p, NodeMemory *ret) {
         if (!marked)
                 return -ENOMEM;
         marked[p->node_index] = true;
-        return memory_look_at_blocks(p->run->kernel, h, h->numa ? marked : NULL,
-                                     h->sizes[p->size_index].bytes, ret);
+        return memory_look_at_blocks(p->run->kernel, h, h->numa ? marked : NULL, page_size, ret);
+}
+
+static uint64_t page_bytes(const NodePages *p) {
+        return p->run->host->sizes[p->size_index].bytes;
+}
+
+static uint64_t missing_bytes(const NodePages *p) {
+        return mul_sat(sub_sat(p->target, pages_persistent(&p->counts)), page_bytes(p));
+}
+
+/* Broken up, their memory is as free as before: nobody is short of it meanwhile. */
+static size_t count_targets(const NodePages *p) {
+        uint64_t block_size = kernel_block_size(p->run->kernel);
+        NodeMemory m;
+
+        if (block_size == 0 || look_at_blocks(p, block_size, &m) < 0 || block_size > m.block_max)
+                return 0;
+        return MIN(m.unbroken, MAX(TARGETS_MAX, block_size)) / block_size;
+}
+
+/* All that are short at the same time; the machine's other nodes have no part in it. Where a kernel cannot
+ * compact, asking again may still help. */
+static int compact(Run *run, const NodePages *pages, size_t n, bool (*filter)(const NodePages *p)) {
+        _cleanup_free_ CompactNode *nodes = NULL;
+        size_t n_nodes = 0;
+
+        if (!run->config->system.compact)
+                return 0;
+        nodes = calloc(n + 1, sizeof(CompactNode));
+        if (!nodes)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                if (filter(&pages[i]))
+                        nodes[n_nodes++] = (CompactNode){
+                                .id = run->host->numa ? run->host->nodes[pages[i].node_index].id
+                                                      : WHOLE_MACHINE,
+                                .targets = count_targets(&pages[i]),
+                        };
+        if (n_nodes > 0)
+                (void) run->kernel->compact(run->kernel, nodes, n_nodes);
+        return 0;
 }
 
 /* Free memory is there, but not in blocks of the size. An allocation compacts until it has one page, and
  * after that for the next one; one compaction of all is quicker by far, and is not put off. */
 static bool lacks_blocks(const NodePages *p) {
-        uint64_t page_size = p->run->host->sizes[p->size_index].bytes, missing;
         NodeMemory m;
 
-        if (!pages_can_grow(p) || look_at_blocks(p, &m) < 0 || page_size > m.block_max)
+        if (!pages_can_grow(p) || look_at_blocks(p, page_bytes(p), &m) < 0 || page_bytes(p) > m.block_max)
                 return false;
-        missing = mul_sat(sub_sat(p->target, pages_persistent(&p->counts)), page_size);
-        return m.unbroken < missing && sub_sat(m.free, m.unbroken) >= page_size;
+        return m.unbroken < missing_bytes(p) && sub_sat(m.free, m.unbroken) >= page_bytes(p);
 }
 
 static bool out_of_time(Run *run) {
@@ -72,9 +92,8 @@ static bool out_of_time(Run *run) {
 static unsigned attempts_max(const NodePages *p) {
         NodeMemory m;
 
-        return look_at_blocks(p, &m) >= 0 && p->run->host->sizes[p->size_index].bytes <= m.block_max
-                       ? DEFERRED_MAX + 1
-                       : 1;
+        return look_at_blocks(p, page_bytes(p), &m) >= 0 && page_bytes(p) <= m.block_max ? DEFERRED_MAX + 1
+                                                                                         : 1;
 }
 
 static void ask_until_stuck(NodePages *p, unsigned attempts) {
@@ -103,13 +122,12 @@ static bool any_can_grow(const NodePages *pages, size_t n) {
 static void reclaim(const NodePages *p) {
         const Host *h = p->run->host;
         Kernel *k = p->run->kernel;
-        uint64_t page_size = h->sizes[p->size_index].bytes, wanted, bytes;
+        uint64_t wanted = missing_bytes(p), bytes;
         char path[64], value[64];
         NodeMemory m;
 
-        if (!pages_can_grow(p) || look_at_blocks(p, &m) < 0)
+        if (!pages_can_grow(p) || look_at_blocks(p, page_bytes(p), &m) < 0)
                 return;
-        wanted = mul_sat(sub_sat(p->target, pages_persistent(&p->counts)), page_size);
         bytes = sub_sat(add_sat(wanted, wanted / RECLAIM_SLACK), m.free);
         if (bytes == 0)
                 return;
@@ -143,7 +161,7 @@ static int make_room(Run *run, NodePages *pages, size_t n, unsigned attempts) {
 
 static int raise_pages(Run *run, NodePages *pages, size_t n) {
         unsigned attempts;
-        int r = compact(run, pages, n, lacks_blocks);
+        int r = compact(run, pages, n, lacks_blocks); /* before a write takes the free blocks it needs */
 
         if (r < 0)
                 return r;

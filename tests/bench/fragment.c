@@ -6,9 +6,11 @@
  *
  * regular   movable pages: BYTES are touched, and given back but for one page in four
  * random    the same with holes at random places
- * cache     as random, but the holes are full of clean page cache
- * pinned    as random, and in one block of 2 MiB in four a page that stays is pinned, so that the kernel
- *           cannot move it: what RDMA, io_uring and vfio do to memory
+ * aligned   as regular, but what stays are the pages at every fourth frame, and the sixteenth of BYTES at
+ * the highest addresses: compaction's search for free pages comes from there, and is blind to these holes by
+ * then (src/apply/targets.h) cache     as random, but the holes are full of clean page cache pinned    as
+ * random, and in one block of 2 MiB in four a page that stays is pinned, so that the kernel cannot move it:
+ * what RDMA, io_uring and vfio do to memory
  *
  * What stays is keep-percent (25) of BYTES. One more, for whoever experiments:
  *
@@ -57,6 +59,16 @@ static bool keep_half(size_t page) {
         return page % 2 == 0;
 }
 
+static uint64_t page_frame(const char *page);
+static const char *aligned_area;
+static uint64_t aligned_top; /* the frame from which on all stays */
+
+static bool keep_aligned(size_t page) {
+        uint64_t frame = page_frame(aligned_area + page * PAGE);
+
+        return frame >= aligned_top || frame % (100 / keep_percent) == 0;
+}
+
 static char *map_pages(size_t bytes, int advice) {
         char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                        0);
@@ -95,6 +107,19 @@ static int fragment_movable(size_t bytes, Keep keep) {
         if (!p)
                 return -errno;
         give_back(p, bytes, keep);
+        return 0;
+}
+
+static int fragment_aligned(size_t bytes) {
+        char *p = map_touched(bytes);
+
+        if (!p)
+                return -errno;
+        aligned_area = p;
+        for (size_t i = 0; i < bytes; i += PAGE)
+                aligned_top = MAX(aligned_top, page_frame(p + i));
+        aligned_top -= MIN(aligned_top, bytes / PAGE / 16);
+        give_back(p, bytes, keep_aligned);
         return 0;
 }
 
@@ -299,6 +324,8 @@ static int heal(size_t bytes) {
 static int fragment(const char *kind, size_t bytes) {
         if (streq(kind, "regular"))
                 return fragment_movable(bytes, keep_regular);
+        if (streq(kind, "aligned"))
+                return fragment_aligned(bytes);
         if (streq(kind, "random"))
                 return fragment_movable(bytes, keep_random);
         if (streq(kind, "cache"))
@@ -312,7 +339,7 @@ static int fragment(const char *kind, size_t bytes) {
 
 static int usage(void) {
         fprintf(stderr, "Usage: fragment [--seed N] [--keep-percent N] [--heal] "
-                        "regular|random|cache|pinned|hold BYTES\n");
+                        "regular|random|aligned|cache|pinned|hold BYTES\n");
         return 2;
 }
 
@@ -336,7 +363,7 @@ int main(int argc, char *argv[]) {
 
         for (int c; (c = getopt_long(argc, argv, "", options, NULL)) >= 0;)
                 if ((c == 's' && parse_u64(optarg, &seed) < 0) ||
-                    (c == 'k' && (parse_u64(optarg, &percent) < 0 || percent > 100)) || c == '?')
+                    (c == 'k' && (parse_u64(optarg, &percent) < 0 || percent - 1 > 99)) || c == '?')
                         return usage();
                 else if (c == 'h')
                         healing = true;

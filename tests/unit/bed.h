@@ -191,6 +191,13 @@ static inline void random_node(SimKernel *s, size_t n) {
         random_memory(&node->memory);
 }
 
+/* Where one compaction is all that a run gets the blocks for, it must be a good one. */
+static inline void make_blind(SimKernel *s) {
+        s->compact_percent = 100;
+        for (size_t n = 0; n < s->n_nodes; n++)
+                s->nodes[n].memory.blind = true;
+}
+
 static inline void random_machine(SimKernel *s) {
         size_t n_nodes = 1 + random_below(SIM_NODES_MAX);
 
@@ -208,6 +215,9 @@ static inline void random_machine(SimKernel *s) {
         s->effort.random = 1 + random_below(1u << 30);
         for (size_t n = 0; n < n_nodes; n++)
                 random_node(s, n);
+        s->has_thp = random_below(2);
+        if (random_below(3) == 0)
+                make_blind(s);
 }
 
 static inline void put_random_node_pages(FILE *f, const SimKernel *s, bool gigantic) {

@@ -568,6 +568,8 @@ static int read_file(SimKernel *s, const char *path, char **ret) {
 
         if (knob)
                 return asprintf(ret, "%s", knob->value);
+        if (s->has_thp && streq(path, THP_DIRECTORY "/hpage_pmd_size"))
+                return asprintf(ret, "%llu", SIM_BLOCK);
         if (streq(path, "/proc/meminfo"))
                 return read_machine_meminfo(s, ret);
         if (streq(path, "/proc/buddyinfo"))
@@ -731,20 +733,40 @@ static int sim_write(Kernel *k, const char *path, const char *value) {
         return r < 0 ? r : write_file(s, path, value);
 }
 
+static int compact_one(Kernel *k, const CompactNode *node) {
+        SimKernel *s = k->userdata;
+        SimMemory *m = NULL;
+        char path[64] = "/proc/sys/vm/compact_memory";
+        bool blind;
+        int r;
+
+        if (node->id != WHOLE_MACHINE)
+                snprintf(path, sizeof(path), NODE_DIRECTORY "%u/compact", node->id);
+        for (size_t n = 0; n < s->n_nodes; n++)
+                if (s->nodes[n].id == node->id || s->n_nodes == 1)
+                        m = &s->nodes[n].memory;
+        if (!m || node->targets == 0)
+                return sim_write(k, path, "1");
+        s->broke_too_many |= !s->has_thp || node->targets > sim_memory_free_blocks(m);
+        s->most_targets = MAX(s->most_targets, node->targets);
+        blind = m->blind;
+        m->blind = false;
+        r = sim_write(k, path, "1");
+        m->blind = blind;
+        return r;
+}
+
 /* One after the other, but in the time of the longest. */
-static int sim_compact(Kernel *k, const unsigned *node_ids, size_t n) {
+static int sim_compact(Kernel *k, const CompactNode *nodes, size_t n) {
         SimKernel *s = k->userdata;
         uint64_t start = s->now, longest = 0;
-        char path[64];
-        int r = n == 0 ? sim_write(k, "/proc/sys/vm/compact_memory", "1") : -ENOENT;
+        int r = -ENOENT;
 
-        longest = s->now - start;
         for (size_t i = 0; i < n; i++) {
                 int q;
 
                 s->now = start;
-                snprintf(path, sizeof(path), NODE_DIRECTORY "%u/compact", node_ids[i]);
-                q = sim_write(k, path, "1");
+                q = compact_one(k, &nodes[i]);
                 r = r >= 0 || q >= 0 ? 0 : q;
                 longest = MAX(longest, s->now - start);
         }

@@ -72,6 +72,7 @@ typedef struct SimKernel {
         uint64_t overstated; /* bytes that MemAvailable says too much */
         bool surplus_bug; /* before 6.7: surplus pages of other nodes are added to what a node is to have */
         bool overcommit_gigantic; /* since 7.2: gigantic sizes have an overcommit limit */
+        bool has_thp;             /* free blocks can be broken up for a compaction */
         bool has_reclaim;         /* nodeN/reclaim (6.17) */
         uint64_t n_reclaimed;     /* small pages, by that */
         unsigned compact_percent; /* of the blocks that compaction could free, what one does */
@@ -80,8 +81,9 @@ typedef struct SimKernel {
 
         uint64_t now;
         size_t n_operations, n_writes, n_compactions, n_rounds, n_drops;
-        size_t kill_at; /* _exit(SIM_KILLED) instead of that operation; 0: never */
-        size_t call_at; /* call() before that operation; 0: never */
+        size_t most_targets; /* that one compaction of a node had */
+        size_t kill_at;      /* _exit(SIM_KILLED) instead of that operation; 0: never */
+        size_t call_at;      /* call() before that operation; 0: never */
         void (*call)(struct SimKernel *s);
         pid_t process;      /* whose the last operation was */
         size_t n_processes; /* how often it was another one's, the first one included */
@@ -89,6 +91,7 @@ typedef struct SimKernel {
 
         /* What a run must never do, found out when it happens. */
         uint64_t keep_free;    /* bytes */
+        bool broke_too_many;   /* more blocks were to be broken up than are free */
         bool asked_too_much;   /* a write asked for more than fits above keep_free */
         bool dropped_promised; /* a write turned pages that somebody has or was promised into surplus */
         uint64_t floor[SIM_SIZES_MAX][SIM_NODES_MAX]; /* persistent pages that are not the run's to take */

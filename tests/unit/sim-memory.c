@@ -219,7 +219,7 @@ static bool move_up(SimMemory *m, size_t i) {
 
 /* Two scanners move towards each other; when they have met, they start again the next time. */
 static bool compact_until_one(SimMemory *m) {
-        while (m->migrate_cursor + 1 < m->target_cursor) {
+        while (!m->blind && m->migrate_cursor + 1 < m->target_cursor) {
                 size_t i = m->migrate_cursor++;
 
                 if (!m->blocks[i].huge && !is_mixed(&m->blocks[i]) && moving(&m->blocks[i]) > 0)
@@ -403,7 +403,7 @@ static void pack_block(SimMemory *m, size_t i, Targets *t) {
 
 void sim_memory_compact(SimMemory *m, unsigned percent) {
         uint64_t gain = sim_memory_could_free(m) - sim_memory_free_blocks(m);
-        uint64_t quota = (gain * percent + 99) / 100;
+        uint64_t quota = m->blind ? 0 : (gain * percent + 99) / 100;
         uint16_t list[SIM_BLOCKS_MAX];
         Targets targets = { .list = list, .n_list = sort_by_content(m, list) };
 

@@ -32,6 +32,8 @@ typedef struct SimMemory {
         size_t n_blocks, n_huge; /* n_huge: those of them that are in huge pages */
         uint64_t pages[_SIM_KIND_MAX];
         unsigned defer_shift, considered; /* as in mm/compaction.c */
+        /* Compaction finds no place to move pages to, unless a free block was broken up for it. */
+        bool blind;
         size_t take_cursor[2], migrate_cursor, target_cursor, reclaim_cursor;
         SimBlock blocks[SIM_BLOCKS_MAX];
 } SimMemory;

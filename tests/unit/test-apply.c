@@ -170,6 +170,32 @@ static void test_compaction_is_repeated_while_it_helps(void **state) {
         assert_true(b.sim->n_compactions >= 2);
 }
 
+/* Without THP there is nothing that could be done about it. */
+static void test_blind_compaction_is_given_targets(void **state) {
+        for (int thp = 0; thp < 2; thp++) {
+                _cleanup_bed_ Bed b = bed_new(2, 8 * G, "[Pool a]\nPageSize=2M\nSize=4G\nNodes=1\n");
+
+                sim_break(b.sim, 1, SIM_MOVABLE, 1 * G);
+                b.sim->nodes[1].memory.blind = true;
+                b.sim->has_thp = thp;
+                bed_run(&b);
+                assert_pool(&b, "a", thp ? 2048 : 512, 2048);
+                assert_false(b.sim->broke_too_many);
+        }
+}
+
+/* Each block is zeroed before it is broken up. */
+static void test_targets_have_a_limit(void **state) {
+        _cleanup_bed_ Bed b = bed_new(1, 16 * G, "[Pool a]\nPageSize=2M\nSize=12G\n");
+
+        sim_break(b.sim, 0, SIM_UNMOVABLE, 10 * G);
+        b.sim->has_thp = true;
+        bed_run(&b);
+        assert_pool(&b, "a", 5120, 6144);
+        assert_int_equal(b.sim->most_targets, 1024);
+        assert_int_equal(b.sim->n_compactions, 2); /* before the first write, and once after the last */
+}
+
 static void test_compaction_ends_where_nothing_is_gained(void **state) {
         _cleanup_bed_ Bed b = bed_new(1, 8 * G, "[Pool a]\nPageSize=2M\nSize=4G\n");
 
@@ -866,6 +892,8 @@ int main(void) {
                 cmocka_unit_test(test_gigantic_pages_are_not_asked_for_in_vain),
                 cmocka_unit_test(test_page_cache_makes_room),
                 cmocka_unit_test(test_compaction_is_repeated_while_it_helps),
+                cmocka_unit_test(test_blind_compaction_is_given_targets),
+                cmocka_unit_test(test_targets_have_a_limit),
                 cmocka_unit_test(test_compaction_ends_where_nothing_is_gained),
                 cmocka_unit_test(test_compact_no_does_not_compact),
                 cmocka_unit_test(test_timeout_ends_compaction),

@@ -8,7 +8,10 @@
 
 #include <cmocka.h>
 
+#include <sys/mman.h>
+
 #include "apply/memory.h"
+#include "apply/targets.h"
 #include "temp-root.h"
 
 #define K 1024ull
@@ -132,13 +135,13 @@ static void test_only_the_nodes_asked_for_are_compacted(void **state) {
                 temp_root_write(root, path, id == 3 ? "\n" : "0-1,4096\n"); /* node 3 has no CPUs */
         }
         temp_root_write(root, "/proc/sys/vm/compact_memory", "");
-        assert_int_equal(k.compact(&k, (unsigned[]){ 1, 2, 3 }, 3), 0);
+        assert_int_equal(k.compact(&k, (CompactNode[]){ { .id = 1 }, { .id = 2 }, { .id = 3 } }, 3), 0);
         assert_file(root, "/sys/devices/system/node/node0/compact", "");
         assert_file(root, "/sys/devices/system/node/node1/compact", "1");
         assert_file(root, "/sys/devices/system/node/node2/compact", "1");
         assert_file(root, "/sys/devices/system/node/node3/compact", "1");
         assert_file(root, "/proc/sys/vm/compact_memory", "");
-        assert_int_equal(k.compact(&k, (unsigned[]){ 0 }, 1), 0);
+        assert_int_equal(k.compact(&k, &(CompactNode){ .id = 0 }, 1), 0);
         assert_file(root, "/sys/devices/system/node/node0/compact", "1");
 }
 
@@ -146,13 +149,33 @@ static void test_the_whole_machine_where_nodes_have_no_files(void **state) {
         _cleanup_temp_root_ char *root = temp_root_new();
         Kernel k = kernel_real(root);
 
-        assert_int_equal(k.compact(&k, (unsigned[]){ 0, 1 }, 2), -ENOENT);
+        assert_int_equal(k.compact(&k, (CompactNode[]){ { .id = 0 }, { .id = 1 } }, 2), -ENOENT);
         temp_root_write(root, "/proc/sys/vm/compact_memory", "");
-        assert_int_equal(k.compact(&k, (unsigned[]){ 0, 1 }, 2), 0);
+        assert_int_equal(k.compact(&k, (CompactNode[]){ { .id = 0 }, { .id = 1 } }, 2), 0);
         assert_file(root, "/proc/sys/vm/compact_memory", "1");
         temp_root_write(root, "/proc/sys/vm/compact_memory", "");
-        assert_int_equal(k.compact(&k, NULL, 0), 0);
+        assert_int_equal(k.compact(&k, &(CompactNode){ .id = WHOLE_MACHINE }, 1), 0);
         assert_file(root, "/proc/sys/vm/compact_memory", "1");
+}
+
+/* The real kernel: at most a page of each block stays, whether or not it has huge pages for us. */
+static void test_targets_are_free_but_for_a_page(void **state) {
+        Kernel k = kernel_real(NULL);
+        uint64_t block_size = kernel_block_size(&k);
+        size_t page_size = (size_t) sysconf(_SC_PAGESIZE), n_present = 0;
+        _cleanup_free_ unsigned char *present = NULL;
+        Targets t = {};
+
+        targets_make(0, 3, block_size > 0 ? block_size : 2 * M, &t);
+        assert_non_null(t.area);
+        present = calloc(1, t.size / page_size);
+        assert_non_null(present);
+        assert_int_equal(mincore(t.area, t.size, present), 0);
+        for (size_t i = 0; i < t.size / page_size; i++)
+                n_present += present[i] & 1;
+        assert_in_range(n_present, 1, 3);
+        targets_done(&t);
+        assert_null(t.area);
 }
 
 int main(void) {
@@ -162,6 +185,7 @@ int main(void) {
                 cmocka_unit_test(test_a_kernel_without_nodes),
                 cmocka_unit_test(test_what_is_not_there_is_no_guess),
                 cmocka_unit_test(test_only_the_nodes_asked_for_are_compacted),
+                cmocka_unit_test(test_targets_are_free_but_for_a_page),
                 cmocka_unit_test(test_the_whole_machine_where_nodes_have_no_files),
         };
 
