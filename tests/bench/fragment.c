@@ -30,6 +30,10 @@
 #include "basic/parse.h"
 #include "basic/util.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define PAGE 4096ul
 #define HUGE (2ul << 20)
 #define EDGE (1ul << 30) /* of what is available; beyond it others would suffer */
@@ -55,8 +59,9 @@ static bool keep_regular(size_t page) {
         return page * keep_percent / 100 != (page + 1) * keep_percent / 100;
 }
 
+/* At random, as compaction can be blind to regular holes. */
 static bool keep_half(size_t page) {
-        return page % 2 == 0;
+        return random_next() >> 63;
 }
 
 static uint64_t page_frame(const char *page);
@@ -83,7 +88,9 @@ static char *map_pages(size_t bytes, int advice) {
 static char *map_touched(size_t bytes) {
         char *p = map_pages(bytes, MADV_NOHUGEPAGE);
 
-        for (size_t i = 0; p && i < bytes; i += PAGE)
+        if (!p || madvise(p, bytes, MADV_POPULATE_WRITE) >= 0)
+                return p;
+        for (size_t i = 0; i < bytes; i += PAGE) /* a kernel before 5.14 */
                 p[i] = 1;
         return p;
 }
