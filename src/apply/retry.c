@@ -15,10 +15,12 @@
 /* Free memory beyond what is wanted that compaction needs to move pages to: a fourth. */
 #define RECLAIM_SLACK 4u
 
-/* How much free memory of a node is broken up at most as places to move pages to, in bytes. What lies above
- * the highest of these blocks stays out of compaction's sight, and which ones they are is the kernel's
- * choice: all of them, where there are few; but each costs the zeroing of a block. */
-#define TARGETS_MAX (2ull << 30)
+/* How much of a node's unbroken memory is broken up at most as places to move pages to: as many bytes, and
+ * no more than a fourth of what is in pieces anyway, so that all is not lost where little comes of it. What
+ * lies above the highest of these blocks stays out of compaction's sight, and which ones they are is the
+ * kernel's choice: as many as that, then; but each costs the zeroing of a block. */
+#define TARGETS_MAX (512ull << 20)
+#define TARGETS_SHARE 4u
 
 static int look_at_blocks(const NodePages *p, uint64_t page_size, NodeMemory *ret) {
         const Host *h = p->run->host;
@@ -46,7 +48,9 @@ static size_t count_targets(const NodePages *p) {
 
         if (block_size == 0 || look_at_blocks(p, block_size, &m) < 0 || block_size > m.block_max)
                 return 0;
-        return MIN(m.unbroken, MAX(TARGETS_MAX, block_size)) / block_size;
+        return MIN(MIN(m.unbroken, sub_sat(m.free, m.unbroken) / TARGETS_SHARE),
+                   MAX(TARGETS_MAX, block_size)) /
+               block_size;
 }
 
 /* All that are short at the same time; the machine's other nodes have no part in it. Where a kernel cannot

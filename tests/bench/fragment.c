@@ -59,9 +59,13 @@ static bool keep_regular(size_t page) {
         return page * keep_percent / 100 != (page + 1) * keep_percent / 100;
 }
 
-/* At random, as compaction can be blind to regular holes. */
-static bool keep_half(size_t page) {
-        return random_next() >> 63;
+/* Every block can be emptied by moving one page; at random, as compaction can be blind to regular holes. */
+static bool keep_one_a_block(size_t page) {
+        static size_t kept;
+
+        if (page % (HUGE / PAGE) == 0)
+                kept = page + random_next() % (HUGE / PAGE);
+        return page == kept;
 }
 
 static uint64_t page_frame(const char *page);
@@ -314,7 +318,7 @@ static int compact_directly(void) {
 
 /* A success of an allocation resets the deferral of its zone (compaction_defer_reset()). Memory is filled,
  * so that kswapd runs: when it goes back to sleep it removes the marks of blocks where compaction got
- * nowhere (reset_isolation_suitable()). Then part of it gets holes for compaction to succeed in. */
+ * nowhere (reset_isolation_suitable()). Then compaction succeeds where one page a block is left. */
 static int heal(size_t bytes) {
         char *p = map_touched(bytes);
         int r;
@@ -322,7 +326,7 @@ static int heal(size_t bytes) {
         if (!p)
                 return -errno;
         (void) usleep(300000); /* kswapd */
-        give_back(p, bytes / 4, keep_half);
+        give_back(p, bytes, keep_one_a_block);
         r = compact_directly();
         munmap(p, bytes);
         return r;

@@ -344,10 +344,15 @@ static bool has_an_end(const SimKernel *s) {
 
 /* Where compaction is blind, a node's first free blocks open its eyes, and nothing else does. */
 static bool can_see(const SimKernel *s) {
-        for (size_t n = 0; n < s->n_nodes; n++)
-                if (s->nodes[n].memory.blind &&
-                    (!s->has_thp || s->n_sizes > 1 || sim_memory_free_blocks(&s->nodes[n].memory) == 0))
+        for (size_t n = 0; n < s->n_nodes; n++) {
+                const SimMemory *m = &s->nodes[n].memory;
+                uint64_t blocks = sim_memory_free_blocks(m),
+                         broken = sim_memory_free(m) - blocks * SIM_BLOCK_PAGES;
+
+                if (m->blind &&
+                    (!s->has_thp || s->n_sizes > 1 || blocks == 0 || broken < 4 * SIM_BLOCK_PAGES))
                         return false;
+        }
         return true;
 }
 
