@@ -6,11 +6,12 @@
  *
  * regular   movable pages: BYTES are touched, and given back but for one page in four
  * random    the same with holes at random places
- * aligned   as regular, but what stays are the pages at every fourth frame, and the sixteenth of BYTES at
- * the highest addresses: compaction's search for free pages comes from there, and is blind to these holes by
- * then (src/apply/targets.h) cache     as random, but the holes are full of clean page cache pinned    as
- * random, and in one block of 2 MiB in four a page that stays is pinned, so that the kernel cannot move it:
- * what RDMA, io_uring and vfio do to memory
+ * aligned   as regular, but what stays are the pages at every fourth frame, and the last sixteenth of
+ *           memory: compaction looks for free pages from there, and is then blind to these holes
+ *           (src/apply/targets.h)
+ * cache     as random, but the holes are full of clean page cache
+ * pinned    as random, and in one block of 2 MiB in four a page that stays is pinned, so that the kernel
+ *           cannot move it: what RDMA, io_uring and vfio do to memory
  *
  * What stays is keep-percent (25) of BYTES. One more, for whoever experiments:
  *
